@@ -1,0 +1,1 @@
+"""Environments: the Gymnasium env, machines, displays, the guest and evaluation."""

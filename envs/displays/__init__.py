@@ -1,0 +1,1 @@
+"""Displays: how a screen is seen and driven."""

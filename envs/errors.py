@@ -1,0 +1,48 @@
+"""Every error that deskgym raises, by whose fault it is."""
+
+
+class DeskgymError(Exception):
+    """Base class: catch this to catch all that deskgym raises on purpose."""
+
+
+class ActionError(DeskgymError, ValueError):
+    """The action cannot be carried out as given; nothing was done and the episode goes on."""
+
+
+class TaskError(DeskgymError, ValueError):
+    """A task, suite or parameter is unknown or ill-formed."""
+
+
+class SetupError(DeskgymError):
+    """A task's setup hook did not reach the state that it waits for."""
+
+
+class MachineError(DeskgymError):
+    """The machine broke or cannot be had: infrastructure, never the agent's command.
+
+    Attributes:
+        kind: a short stable word that faults are counted by, such as ``"guest_lost"`` or ``"start_failed"``.
+    """
+
+    def __init__(self, message: str, kind: str = "machine") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class GuestLost(MachineError):
+    """The guest does not answer any more: it died, hangs, or its machine is gone."""
+
+    def __init__(self, message: str, kind: str = "guest_lost") -> None:
+        super().__init__(message, kind)
+
+
+class GuestCallError(DeskgymError):
+    """The guest is well, but what it was asked to do failed there (no such file, no such program, ...).
+
+    Attributes:
+        kind: the name of the exception in the guest, such as ``"FileNotFoundError"``.
+    """
+
+    def __init__(self, message: str, kind: str = "error") -> None:
+        super().__init__(message)
+        self.kind = kind

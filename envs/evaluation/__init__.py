@@ -1,0 +1,1 @@
+"""Evaluation: checks on the final state and the verdict they add up to."""

@@ -1,0 +1,1 @@
+"""What runs inside a machine. Imports nothing of deskgym outside this package."""

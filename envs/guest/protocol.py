@@ -1,0 +1,62 @@
+"""How host and guest talk: framed msgpack over one stream (a Unix socket; virtio-serial for a VM).
+
+A frame is a 4-byte big-endian length and that many bytes of msgpack. The host sends ``{"id": n, "method": name,
+"params": {...}}`` and gets ``{"id": n, "result": {...}}`` or ``{"id": n, "error": {"kind": ..., "message": ...}}``,
+one answer per request, in order. There is no way to make the other side evaluate anything but these methods:
+
+==============  ====================================================================================================
+method          does
+==============  ====================================================================================================
+hello           says who it is: ``{version, pid, python}``
+run             runs a command to its end (see ``Machine.run``)
+write, read     one file, in pieces of at most ``MAX_FRAME / 2`` bytes
+list, stat      what is in a folder; what a path is
+desktop         starts X, the session bus, the accessibility bus and the window manager; over a Unix socket the
+                answer carries the framebuffer's file descriptor (SCM_RIGHTS)
+perform         events → code → settle → elements, in one round trip (see ``Display.perform``)
+code            a code action on its own: ``{text, timeout, output_limit}`` → ``{stdout, stderr, status, timed_out}``
+elements        the accessible elements, fast: rows in ``ELEMENT_COLUMNS`` and their texts
+tree            the whole accessible tree of one program, hidden parts included: for evaluators and hooks
+launch          starts a program and waits for its window or its accessible root
+windows         the top-level windows; ``activate`` and ``close`` act on one
+==============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import msgpack
+
+VERSION = 1
+MAX_FRAME = 64 << 20
+HEADER = struct.Struct(">I")
+
+ELEMENT_COLUMNS = ("x", "y", "width", "height", "role", "states", "parent", "window")
+"""Columns of an element's row, int32: extents in screen pixels, AT-SPI's role number, ``STATE_BITS``, the row of the
+nearest ancestor that has a row (or -1), and the row of its window's element (or -1)."""
+
+STATE_BITS = (
+    "active", "armed", "busy", "checked", "collapsed", "editable", "enabled", "expandable", "expanded", "focusable",
+    "focused", "horizontal", "modal", "multi_line", "multiselectable", "pressed", "resizable", "selectable", "selected",
+    "sensitive", "showing", "single_line", "vertical", "visible", "indeterminate", "required", "has_popup", "read_only",
+)  # fmt: skip
+"""AT-SPI state names, by bit: bit k of ``states`` is ``STATE_BITS[k]``."""
+
+
+def pack(message: dict[str, Any]) -> bytes:
+    """One message as a frame.
+
+    Raises:
+        ValueError: it is larger than ``MAX_FRAME`` bytes.
+    """
+    body = msgpack.packb(message, use_bin_type=True)
+    if len(body) > MAX_FRAME:
+        raise ValueError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME}")
+    return HEADER.pack(len(body)) + body
+
+
+def unpack(body: bytes) -> Any:
+    """The message in a frame's body."""
+    return msgpack.unpackb(body, raw=False, strict_map_key=True)

@@ -1,0 +1,1 @@
+"""Machines: computers that can be started, snapshotted, restored and stopped."""

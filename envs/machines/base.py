@@ -1,0 +1,171 @@
+"""What a Machine is: a computer that can be started, snapshotted, restored and stopped."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from deskgym.envs.displays.base import Display
+    from deskgym.envs.guest.client import GuestClient
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """What a machine may have.
+
+    Attributes:
+        screen_size: width and height of its display in pixels, or None for a machine without one.
+        memory_mb: memory of all its processes and written files together, in MiB.
+        disk_mb: what it may write in all, in MiB.
+        processes: how many processes and threads may live in it at once.
+    """
+
+    screen_size: tuple[int, int] | None = (1920, 1080)
+    memory_mb: int = 4096
+    disk_mb: int = 1024
+    processes: int = 512
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a command inside a machine ended. A command that fails is a result, never an exception.
+
+    Attributes:
+        returncode: exit status; minus the signal's number if a signal ended it.
+        stdout: what it wrote, cut at the output limit.
+        stderr: the same for standard error.
+        timed_out: it ran past its timeout, and its process group was killed.
+        truncated: it wrote more than the limit; the rest was dropped.
+    """
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A frozen state of a machine's files that machines of the same kind can be restored to.
+
+    Attributes:
+        machine: the kind of machine that made it, such as ``"sandbox"``.
+        path: where it is kept on the host; it is deleted by ``Machine.drop``.
+    """
+
+    machine: str
+    path: str
+
+
+class Machine(ABC):
+    """A computer that can be started, snapshotted, restored and stopped.
+
+    One owner drives it from one thread. ``start`` may be called again after ``stop``. Any method but ``stop`` raises
+    ``MachineError`` when the machine is broken; what a *command* does wrong is in its ``CommandResult``.
+
+    Write another one by implementing the abstract methods, and run
+    ``deskgym.envs.machines.conformance`` over it.
+    """
+
+    kind: str  # the name that users choose it by, as in ``gym.make(..., machine="sandbox")``
+
+    def __init__(self, config: MachineConfig | None = None) -> None:
+        self.config = config or MachineConfig()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Boot it, with a desktop if the config has a screen; returns when guest and display answer."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it and remove all that it left on the host. Idempotent; never raises because it is broken."""
+
+    @property
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether it is started and its guest's process lives; costs no round trip."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Freeze the files as they are now. Running programs are kept only by machines that say so."""
+
+    @abstractmethod
+    def restore(self, snapshot: Snapshot | None = None) -> None:
+        """Return to the snapshot, or to a fresh start for None; the machine is started afterwards.
+
+        Raises:
+            ValueError: the snapshot is of another kind of machine or was dropped.
+        """
+
+    @abstractmethod
+    def drop(self, snapshot: Snapshot) -> None:
+        """Delete a snapshot from the host. Idempotent."""
+
+    @property
+    @abstractmethod
+    def guest(self) -> GuestClient:
+        """The connection to the guest; MachineError before ``start``."""
+
+    @property
+    @abstractmethod
+    def display(self) -> Display:
+        """The display; MachineError before ``start`` or where the config has no screen."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        timeout: float = 30.0,
+        output_limit: int = 1 << 20,
+        stdin: bytes = b"",
+        user: str = "agent",
+    ) -> CommandResult:
+        """Run a command to its end inside the machine.
+
+        Args:
+            argv: program and arguments; no shell is involved.
+            env: variables added to the desktop session's own.
+            cwd: working folder; the user's home if None.
+            timeout: seconds until its whole process group is killed.
+            output_limit: bytes kept of stdout and of stderr, each.
+            stdin: what it reads.
+            user: ``"agent"`` (uid 1000 where the machine has users) or ``"guest"`` (the guest's own, privileged inside).
+
+        Raises:
+            GuestCallError: there is no such program or folder.
+        """
+        return self.guest.run(
+            argv, env=env, cwd=cwd, timeout=timeout, output_limit=output_limit, stdin=stdin, user=user
+        )
+
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
+        """Write a file (bytes), or copy a host file or folder (str or Path), to an absolute path inside.
+
+        Missing parent folders are made; the files belong to the agent's user.
+        """
+        self.guest.put(path, source, mode=mode)
+
+    def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
+        """Read one file. Raises GuestCallError if it is missing, not a regular file, or larger than ``limit`` bytes."""
+        return self.guest.get(path, limit=limit)
+
+    def get_folder(self, path: str, destination: Path, *, limit: int = 256 << 20) -> None:
+        """Copy a folder to the host: regular files and folders only, no links, never outside ``destination``."""
+        self.guest.get_folder(path, destination, limit=limit)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,1 @@
+"""Task suites: tasks, their setup hooks, checks and oracles."""

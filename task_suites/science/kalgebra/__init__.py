@@ -1,0 +1,1 @@
+"""KAlgebra: how it is started, read and judged."""

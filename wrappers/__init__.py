@@ -1,0 +1,1 @@
+"""Gymnasium wrappers for agents and trainers."""
