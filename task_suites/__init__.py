@@ -1,1 +1,60 @@
 """Task suites: tasks, their setup hooks, checks and oracles."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deskgym.envs.errors import TaskError
+
+if TYPE_CHECKING:
+    from deskgym.envs.episode import TaskSource
+
+SUITES = ("data_engineering", "science", "bpm", "table_analysis")
+"""The suites, by the names that the command line uses."""
+
+SOURCES = ("spider2v", "scienceboard", "wonderbread", "tapilot")
+"""The published benchmarks whose task files can be loaded from a folder of the user's."""
+
+_BUILT = {"science": "deskgym.task_suites.science.suite"}
+_IMPORTERS = {("science", "scienceboard"): "deskgym.task_suites.science.scienceboard"}
+
+
+def load_suite(
+    name: str, *, source: str | None = None, source_path: str | None = None, mode: str = "corrected"
+) -> TaskSource:
+    """The suite of that name, of our own tasks or of a published benchmark's.
+
+    Args:
+        name: one of ``SUITES``.
+        source: one of ``SOURCES``, or None for our own tasks.
+        source_path: the folder with the benchmark's task files.
+        mode: ``"corrected"`` mends known-bad golds and says so in the verdict; ``"paper"`` keeps them.
+
+    Raises:
+        TaskError: no such suite or source, or the suite is not built yet.
+    """
+    if name not in SUITES:
+        raise TaskError(f"unknown suite {name!r}; legal are {', '.join(SUITES)}{_near(name, SUITES)}")
+    if mode not in ("corrected", "paper"):
+        raise TaskError(f"mode={mode!r}; legal are 'corrected' and 'paper'")
+    if source is None:
+        if source_path is not None:
+            raise TaskError(f"source_path={source_path!r} needs source, one of {', '.join(SOURCES)}")
+        if name not in _BUILT:
+            raise TaskError(f"suite {name!r} has no tasks yet; built so far: {', '.join(_BUILT)}")
+        return import_module(_BUILT[name]).suite()  # type: ignore[no-any-return]
+    if source not in SOURCES:
+        raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{_near(source, SOURCES)}")
+    if (name, source) not in _IMPORTERS:
+        built = ", ".join(f"{source} ({suite})" for suite, source in _IMPORTERS)
+        raise TaskError(f"suite {name!r} cannot load {source!r} yet; built so far: {built}")
+    if source_path is None:
+        raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
+    return import_module(_IMPORTERS[name, source]).suite(source_path, mode)  # type: ignore[no-any-return]
+
+
+def _near(word: str, legal: tuple[str, ...]) -> str:
+    close = get_close_matches(word, legal, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -10,6 +10,8 @@ method          does
 hello           says who it is: ``{version, pid, python}``
 run             runs a command to its end (see ``Machine.run``)
 write, read     one file, in pieces of at most ``MAX_FRAME / 2`` bytes
+write_many,     many small files below a folder in one frame
+read_many
 list, stat      what is in a folder; what a path is
 desktop         starts X, the session bus, the accessibility bus and the window manager; over a Unix socket the
                 answer carries the framebuffer's file descriptor (SCM_RIGHTS)
@@ -30,7 +32,7 @@ from typing import Any
 import msgpack
 
 VERSION = 1
-MAX_FRAME = 64 << 20
+MAX_FRAME = 16 << 20
 HEADER = struct.Struct(">I")
 
 ELEMENT_COLUMNS = ("x", "y", "width", "height", "role", "states", "parent", "window")
@@ -51,7 +53,7 @@ def pack(message: dict[str, Any]) -> bytes:
     Raises:
         ValueError: it is larger than ``MAX_FRAME`` bytes.
     """
-    body = msgpack.packb(message, use_bin_type=True)
+    body: bytes = msgpack.packb(message, use_bin_type=True)
     if len(body) > MAX_FRAME:
         raise ValueError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME}")
     return HEADER.pack(len(body)) + body

@@ -1,1 +1,36 @@
 """Machines: computers that can be started, snapshotted, restored and stopped."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
+
+MACHINES = {
+    "sandbox": "deskgym.envs.machines.sandbox:SandboxMachine",
+    "process": "deskgym.envs.machines.process:ProcessMachine",
+    "fake": "deskgym.envs.machines.fake:FakeMachine",
+}
+"""Kind → where its class is; imported only when it is asked for."""
+
+
+def create_machine(kind: str, config: MachineConfig | None = None) -> Machine:
+    """Build a machine by its kind, or by ``"module:Class"`` for one of your own. Starts nothing.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    place = MACHINES.get(kind, kind)
+    module, _, name = place.partition(":")
+    if not name:
+        raise ValueError(f"unknown machine {kind!r}; legal are {', '.join(MACHINES)}, or 'module:Class' of your own")
+    try:
+        machine_class = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"machine {kind!r} cannot be loaded: {error}") from error
+    if not (isinstance(machine_class, type) and issubclass(machine_class, Machine)):
+        raise ValueError(f"machine {kind!r} is not a subclass of deskgym.envs.machines.Machine")
+    return machine_class(config)
+
+
+__all__ = ["MACHINES", "CommandResult", "Machine", "MachineConfig", "Snapshot", "create_machine"]

@@ -74,6 +74,8 @@ class Machine(ABC):
     """
 
     kind: str  # the name that users choose it by, as in ``gym.make(..., machine="sandbox")``
+    isolates: bool = False  # whether what runs in it sees neither the host's files, processes and network nor another machine's
+    enforces: frozenset[str] = frozenset()  # the limits of its config that it enforces: "memory", "disk", "processes"
 
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
@@ -154,7 +156,11 @@ class Machine(ABC):
         self.guest.put(path, source, mode=mode)
 
     def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
-        """Read one file. Raises GuestCallError if it is missing, not a regular file, or larger than ``limit`` bytes."""
+        """Read one file.
+
+        Raises:
+            GuestCallError: it is missing, not a regular file, or larger than ``limit`` bytes.
+        """
         return self.guest.get(path, limit=limit)
 
     def get_folder(self, path: str, destination: Path, *, limit: int = 256 << 20) -> None:

@@ -1,1 +1,1 @@
-"""Science software."""
+"""Science software: KAlgebra so far."""

@@ -1,0 +1,57 @@
+# make demo | test | test-all | check: each does its own set-up on a fresh Debian or Ubuntu.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
+.DEFAULT_GOAL := help
+
+.PHONY: help setup setup-test demo test test-all check bench clean
+
+help:  ## what can be made
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
+
+# What dpkg does not have is installed; with all of it there, neither root nor a network is needed.
+define install_packages
+	@missing=$$(for p in $$($(PYTHON) deskgym/packages.py $(1)); do \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then echo "installing:" $$missing; \
+	  $(APT) update -qq && $(APT) install -y -qq --no-install-recommends $$missing >.setup-apt.log 2>&1 \
+	  || { tail -20 .setup-apt.log; exit 1; }; fi
+endef
+
+$(VENV)/.installed: setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "deskgym needs Python 3.11 or newer; set PYTHON="; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(APT) update -qq && $(APT) install -y -qq python3-venv; }
+	@echo "installing Python packages into $(VENV)"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.installed  ## programs and Python packages for the science suite
+	$(call install_packages,core science)
+
+setup-test: setup
+	$(call install_packages,test)
+
+demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
+	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --record out/demo
+	$(BIN)/deskgym view out/demo --out out/demo.html
+	@echo "open out/demo.html"
+
+test: setup-test  ## the tests, without those marked slow
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: setup-test  ## all the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p deskgym
+
+bench: setup  ## the step loop against a conventional one; writes out/bench
+	$(BIN)/deskgym bench --out out/bench
+
+clean:  ## remove what was built, never what you recorded
+	rm -rf build dist $(VENV) .setup-apt.log *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

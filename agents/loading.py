@@ -1,0 +1,59 @@
+"""Agents by name, as the command line and configuration files write them."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from os import getcwd
+
+from deskgym.agents.base import Agent
+from deskgym.agents.random_agent import RandomAgent
+from deskgym.agents.scripted import NoopAgent, OracleAgent, WrongAgent
+
+NAMES = ("oracle", "random", "noop", "wrong:NAME", "module:Class")
+"""What ``make_agent`` takes."""
+
+
+def make_agent(name: str, seed: int = 0) -> Agent:
+    """An agent by its name.
+
+    Args:
+        name: ``"oracle"``, ``"noop"``, ``"random"``, ``"wrong:NAME"`` for the task's wrong attempt of that name, or
+            ``"module:Class"`` for one of your own, imported from the current folder or an installed package.
+        seed: for the random agent.
+
+    Raises:
+        ValueError: there is no such agent; the message says what is legal.
+    """
+    if name == "oracle":
+        return OracleAgent()
+    if name == "noop":
+        return NoopAgent()
+    if name == "random":
+        return RandomAgent(seed)
+    module, _, attribute = name.partition(":")
+    if not (module and attribute):
+        near = get_close_matches(name, ("oracle", "random", "noop"), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown agent {name!r}; legal are {', '.join(NAMES)}{hint}")
+    if module == "wrong":
+        return WrongAgent(attribute)
+    return _own_agent(name, module, attribute)
+
+
+def _own_agent(name: str, module: str, attribute: str) -> Agent:
+    if getcwd() not in sys.path:
+        sys.path.insert(0, getcwd())
+    try:
+        made = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module + ".").startswith(error.name + "."):
+            raise  # the module is there, but something that it imports is not
+        raise ValueError(f"agent {name!r}: there is no module {error.name!r}") from error
+    except AttributeError as error:
+        raise ValueError(f"agent {name!r}: {error}") from error
+    agent = made()
+    if not isinstance(agent, Agent):
+        raise ValueError(f"agent {name!r} needs the methods reset(env, observation, info) and act(observation)")
+    return agent

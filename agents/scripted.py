@@ -1,0 +1,79 @@
+"""Agents that follow a script: the oracle, wrong attempts, and the one that gives up at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import gymnasium
+
+from deskgym.envs.actions import Action
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.episode import TaskLike
+from deskgym.envs.errors import TaskError
+
+
+class ScriptAgent:
+    """Plays the actions of an iterator, then says DONE. A subclass says which."""
+
+    def __init__(self) -> None:
+        self._actions: Iterator[Any] = iter(())
+        self._done: Any = None
+
+    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+        """The actions, in the env's action form."""
+        raise NotImplementedError
+
+    def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
+        """Start the script of the env's task."""
+        desktop = env.unwrapped
+        if not isinstance(desktop, DesktopEnv) or desktop.task is None:
+            raise TypeError(f"{type(self).__name__} plays a DesktopEnv after its reset, got {desktop!r}")
+        self._actions = iter(self.script(desktop, desktop.task))
+        self._done = "DONE" if desktop.action_form == "code" else Action("done")
+
+    def act(self, observation: Any) -> Any:
+        """The script's next action."""
+        return next(self._actions, self._done)
+
+
+class OracleAgent(ScriptAgent):
+    """Solves the task with the task's own oracle."""
+
+    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+        """The oracle's actions."""
+        return env.oracle()
+
+
+class NoopAgent(ScriptAgent):
+    """Says DONE at once: what a task must not reward."""
+
+    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+        """Nothing, so that DONE comes first."""
+        return iter(())
+
+
+class WrongAgent(ScriptAgent):
+    """Plays one of the task's wrong attempts.
+
+    Args:
+        name: which; of ``task.wrong_attempts``.
+
+    Raises:
+        TaskError: from ``reset``, when the task has no such attempt.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+        """The attempt's actions."""
+        if self.name not in task.wrong_attempts:
+            near = get_close_matches(self.name, task.wrong_attempts, 1)
+            raise TaskError(
+                f"task {task.id!r} has no wrong attempt {self.name!r}; it has {', '.join(task.wrong_attempts) or 'none'}"
+                + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+        return env.play(task.wrong_attempts[self.name](env.screen))

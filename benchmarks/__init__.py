@@ -1,0 +1,1 @@
+"""Benchmarks: the step loop against a conventional one."""

@@ -1,0 +1,96 @@
+"""Parses the command line, and turns whatever goes wrong into one line and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import FrameType
+from typing import NoReturn
+
+from deskgym._version import __version__
+from deskgym.cli import bench, doctor, image, install, run, tasks, verify, view
+
+COMMANDS = {
+    "doctor": doctor,
+    "install": install,
+    "tasks": tasks,
+    "run": run,
+    "verify": verify,
+    "bench": bench,
+    "view": view,
+    "image": image,
+}
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to read what is right."""
+        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = Parser(prog="deskgym", description="Gymnasium environments made of real professional desktop software.")
+    parser.add_argument("--version", action="version", version=f"deskgym {__version__}")
+    parser.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    for name, module in COMMANDS.items():
+        summary = (module.__doc__ or "").split("\n")[0].split(": ", 1)[-1].rstrip(".")
+        command = commands.add_parser(name, help=summary, description=summary + ".", add_help=module is not bench)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status: 0, 1 (failed), 2 (wrong usage) or 130 (interrupted)."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    show_traceback = "--traceback" in argv
+    argv = [argument for argument in argv if argument != "--traceback"]
+    if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
+        near = get_close_matches(argv[0], COMMANDS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return _fail(f"unknown command {argv[0]!r}; legal are {', '.join(COMMANDS)}{hint}", USAGE)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        arguments, rest = build_parser().parse_known_args(argv)
+        if rest and arguments.command != "bench":
+            return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)
+        arguments.rest = rest
+        return int(arguments.run(arguments))
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second error when Python flushes it
+        return FAILED
+    except Exception as error:
+        if show_traceback or not _is_expected(error):
+            raise
+        return _fail(str(error) or type(error).__name__, FAILED)
+
+
+def _is_expected(error: Exception) -> bool:
+    """Whether the error's message alone tells a user what to do; any other one is a bug and shows its traceback."""
+    import gymnasium
+
+    from deskgym.envs.errors import DeskgymError
+
+    return isinstance(error, (DeskgymError, ValueError, OSError, gymnasium.error.Error))
+
+
+def _fail(message: str, status: int) -> int:
+    line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
+    print(f"deskgym: {line}", file=sys.stderr)
+    return status
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt  # so that machines are closed

@@ -1,0 +1,84 @@
+"""``deskgym verify --rescore``: score recorded episodes again, without a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from deskgym.cli.output import print_json, print_table
+from deskgym.envs.errors import DeskgymError
+from deskgym.envs.evaluation.verdict import Verdict
+from deskgym.wrappers.recorded_state import recorded_tasks, rescore
+from deskgym.wrappers.recording import Recording, find_recordings
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A recorded episode, its score then and its verdict now."""
+
+    recording: Recording
+    verdict: Verdict
+
+    @property
+    def before(self) -> float | None:
+        """The recorded score, None where there was none."""
+        verdict = self.recording.verdict
+        return None if verdict is None or verdict.get("error") is not None else float(verdict["score"])
+
+    @property
+    def now(self) -> float | None:
+        """The score now, None where there is none."""
+        return None if self.verdict.error is not None else self.verdict.score
+
+    @property
+    def outcome(self) -> str:
+        """``"error"``, ``"changed"`` or ``"ok"``."""
+        if self.verdict.error is not None:
+            return "error"
+        return "ok" if self.before == self.now else "changed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {
+            "folder": str(self.recording.folder),
+            "task": self.recording.meta["task"]["id"],
+            "before": self.before,
+            "now": self.now,
+            "outcome": self.outcome,
+            "verdict": self.verdict.to_dict(),
+        }
+
+
+def rescore_all(folder: str, source_path: str | None, as_json: bool) -> int:
+    """Score the episodes in ``folder`` again and print a table; 1 if any could not be scored."""
+    rows = [_rescored(recording, source_path) for recording in find_recordings(folder)]
+    if as_json:
+        print_json({"episodes": [row.to_dict() for row in rows]})
+    else:
+        print_table(
+            f"{len(rows)} episodes scored again",
+            ("task", "then", "now", "outcome", "folder"),
+            (
+                (
+                    row.recording.meta["task"]["id"],
+                    _shown(row.before),
+                    _shown(row.now),
+                    f"error: {row.verdict.error}" if row.verdict.error else row.outcome,
+                    row.recording.folder,
+                )
+                for row in rows
+            ),
+        )
+    return int(any(row.outcome == "error" for row in rows))
+
+
+def _rescored(recording: Recording, source_path: str | None) -> Rescored:
+    try:
+        tasks = recorded_tasks(recording, source_path)
+        return Rescored(recording, rescore(recording.folder, tasks))
+    except DeskgymError as error:
+        return Rescored(recording, Verdict(0.0, error=str(error)))
+
+
+def _shown(score: float | None) -> str:
+    return "-" if score is None else f"{score:g}"

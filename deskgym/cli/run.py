@@ -1,0 +1,121 @@
+"""Run: play episodes with an agent."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
+from deskgym.cli.output import note, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from deskgym.agents.base import EpisodeResult
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """SUITE, its tasks, the agent and the env."""
+    add_tasks(parser)
+    parser.add_argument("--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out")
+    parser.add_argument("--agent", default="oracle", help="oracle (default), random, noop, wrong:NAME or module:Class")
+    parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
+    parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first episode's seed (default: 0)")
+    parser.add_argument("--max-steps", type=int, metavar="N", help="step limit (default: the task's own)")
+    add_env(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play; 0 when every episode was played to a verdict, whatever it said."""
+    from deskgym.agents.loading import make_agent
+    from deskgym.cli.playing import play
+
+    if arguments.episodes < 1:
+        raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
+    make_agent(arguments.agent)  # an unknown agent is an error now
+    targets = matching(arguments) if arguments.all else [arguments.task]
+    plan = [(task, arguments.seed + k) for task in targets for k in range(arguments.episodes)]
+    kwargs = env_kwargs(arguments) | {
+        "task": arguments.task,
+        "max_steps": arguments.max_steps,
+        "invalid_action": "raise" if arguments.agent == "oracle" else "feedback",
+    }
+    results: list[EpisodeResult] = []
+    env = make_env(arguments.record, **kwargs)
+    with closing(env), progress(arguments.json) as bar:
+        episodes = bar.add_task("episodes", total=len(plan))
+        for task, seed in plan:
+
+            def on_step(step: int, info: Mapping[str, Any]) -> None:
+                bar.update(episodes, description=f"{info.get('task', '')} step {step}")
+
+            options = {"task": task} if task is not None else None
+            agent = make_agent(arguments.agent, seed)
+            results.append(play(env, agent, seed=seed, options=options, on_step=on_step))
+            bar.advance(episodes)
+            note(_line(results[-1]))
+    _report(arguments, results)
+    return int(any(result.outcome in ("error", "fault") for result in results))
+
+
+def matching(arguments: argparse.Namespace) -> list[str]:
+    """The ids of the tasks that ``--task`` and ``--split`` name.
+
+    Raises:
+        TaskError: none does.
+    """
+    from fnmatch import fnmatchcase
+
+    source = tasks_of(arguments)
+    ids = source.ids(arguments.split)
+    if arguments.task is None:
+        return ids
+    found = [task_id for task_id in ids if fnmatchcase(task_id, arguments.task)]
+    return found or [source.get(arguments.task).id]  # an instance id, or an error that names near matches
+
+
+def _line(result: EpisodeResult) -> str:
+    score = "-" if result.score is None else f"{result.score:g}"
+    line = f"{result.task} seed {result.seed}: {result.outcome}, score {score}, {result.steps} steps, {result.seconds:.1f} s"
+    return f"{line} ({result.message})" if result.message else line
+
+
+def _report(arguments: argparse.Namespace, results: list[EpisodeResult]) -> None:
+    counts = Counter(result.outcome for result in results)
+    scores = [result.score for result in results if result.score is not None]
+    mean = sum(scores) / len(scores) if scores else None
+    if arguments.json:
+        print_json(
+            {
+                "agent": arguments.agent,
+                "mean_score": mean,
+                "outcomes": dict(counts),
+                "record": arguments.record,
+                "episodes": [result.to_dict() for result in results],
+            }
+        )
+        return
+    print_table(
+        f"{arguments.agent} on {arguments.suite}",
+        ("task", "seed", "outcome", "score", "steps", "seconds", "step ms", "message"),
+        (
+            (
+                result.task,
+                result.seed,
+                result.outcome,
+                "-" if result.score is None else f"{result.score:g}",
+                result.steps,
+                f"{result.seconds:.1f}",
+                "-" if result.step_ms is None else f"{result.step_ms:.0f}",
+                result.message,
+            )
+            for result in results
+        ),
+    )
+    shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    print(f"{shown}; mean score {'-' if mean is None else format(mean, '.3g')} over {len(scores)} evaluated")
+    if arguments.record:
+        print(f"recorded into {arguments.record}; see them with: deskgym view {arguments.record}")

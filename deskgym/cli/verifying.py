@@ -1,0 +1,120 @@
+"""What ``deskgym verify`` checks of a task: its oracle earns 1, doing nothing and every wrong attempt earn 0."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from deskgym.agents.base import EpisodeResult
+from deskgym.agents.loading import make_agent
+from deskgym.cli.playing import play
+
+if TYPE_CHECKING:
+    import gymnasium
+
+MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One way of playing a task, and the score that it must get.
+
+    Attributes:
+        task: id of a task or template.
+        agent: name for ``make_agent``.
+        expected: 1 for the oracle, else 0.
+    """
+
+    task: str
+    agent: str
+    expected: float
+
+
+@dataclass(frozen=True)
+class AttemptReport:
+    """An attempt and how its episodes went, one per reset."""
+
+    attempt: Attempt
+    results: tuple[EpisodeResult, ...]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is not as it must be, one text per episode."""
+        problems = []
+        for result in self.results:
+            prefix = f"{self.attempt.agent} seed {result.seed}: "
+            if result.outcome not in ("solved", "failed"):
+                problems.append(f"{prefix}{result.outcome}: {result.message}")
+            elif result.score != self.attempt.expected:
+                found = f" ({result.message})" if result.message else ""
+                problems.append(f"{prefix}score {result.score:g}, must be {self.attempt.expected:g}{found}")
+        return problems
+
+    @property
+    def good(self) -> int:
+        """Episodes that went as they must."""
+        return len(self.results) - len(self.problems)
+
+
+def attempts_of(task: str, wrong: Sequence[str]) -> list[Attempt]:
+    """All attempts on a task: its oracle, doing nothing, and the wrong attempts of these names."""
+    return [
+        Attempt(task, "oracle", 1.0),
+        Attempt(task, "noop", 0.0),
+        *(Attempt(task, f"wrong:{name}", 0.0) for name in wrong),
+    ]
+
+
+def verify(
+    make_env: MakeEnv, attempts: Sequence[Attempt], *, resets: int = 3, seed: int = 0, workers: int = 1
+) -> Generator[AttemptReport, None, None]:
+    """Play every attempt ``resets`` times, each with a seed of its own, and yield the reports as they are done.
+
+    Args:
+        make_env: builds an environment; picklable if there are workers.
+        attempts: what to play.
+        resets: episodes per attempt.
+        seed: of the first of them.
+        workers: processes that play at once; 1 plays in this one.
+    """
+    job = partial(_play_attempt, make_env, resets, seed)
+    if workers == 1:
+        yield from map(job, attempts)
+        return
+    spawn = multiprocessing.get_context("spawn")  # a fork would share this process's threads' locks
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
+        futures = [pool.submit(job, attempt) for attempt in attempts]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _play_attempt(make_env: MakeEnv, resets: int, seed: int, attempt: Attempt) -> AttemptReport:
+    results = []
+    with closing(make_env()) as env:
+        for k in range(resets):
+            agent = make_agent(attempt.agent)
+            results.append(play(env, agent, seed=seed + k, options={"task": attempt.task}))
+    return AttemptReport(attempt, tuple(results))
+
+
+def _begin_worker() -> None:
+    """A terminated worker closes its machine first; Ctrl-C reaches the main process, which terminates."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(1)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,31 @@
+"""The Debian packages that deskgym drives, by what needs them; also run as a script, before anything is installed."""
+
+from __future__ import annotations
+
+import sys
+
+PACKAGES = {
+    "core": (
+        "runc", "uidmap", "xvfb", "xkb-data", "x11-xkb-utils", "openbox", "dbus", "dbus-user-session", "at-spi2-core",
+        "fonts-dejavu-core", "libgl1-mesa-dri", "libgtk-3-0", "tar",
+    ),
+    "science": ("kalgebra",),
+    "data_engineering": (),
+    "bpm": (),
+    "table_analysis": (),
+    "test": ("python3-pyatspi", "mousepad", "chromium", "libreoffice-calc", "libreoffice-gtk3"),
+}  # fmt: skip
+"""What ``deskgym install`` and the Makefile install: a suite's packages and always ``core``."""
+
+
+def packages(*names: str) -> list[str]:
+    """The packages of the named groups, each once, in order.
+
+    Raises:
+        KeyError: no such group.
+    """
+    return list(dict.fromkeys(package for name in names for package in PACKAGES[name]))
+
+
+if __name__ == "__main__":
+    print(*packages(*sys.argv[1:]))

@@ -1,0 +1,107 @@
+"""What an action looks like on the screen: a caption, and marks where it points."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Point = tuple[int, int]
+
+_CALL = re.compile(
+    r"pyautogui\.(\w+)\(\s*(?:x\s*=\s*)?(-?\d+)(?:\.\d+)?\s*,\s*(?:y\s*=\s*)?(-?\d+)(?:\.\d+)?"
+)  # pyautogui.click(10, 20, ...): only numbers that stand in the text can be drawn
+_KINDS = {
+    "click": "click", "doubleClick": "click", "tripleClick": "click", "rightClick": "click", "middleClick": "click",
+    "leftClick": "click", "mouseDown": "click", "mouseUp": "click", "moveTo": "move", "dragTo": "drag",
+}  # fmt: skip
+_MAX_MARKS = 40
+_MAX_CAPTION = 200
+
+
+class Pointer:
+    """Follows the pointer through an episode: actions may leave out where they happen."""
+
+    def __init__(self) -> None:
+        self.at: Point | None = None
+
+    def marks(self, action: Any) -> list[dict[str, Any]]:
+        """The action's marks: ``{"kind": "click" | "move" | "drag" | "scroll", "x", "y"}``, with ``"to"`` for a drag."""
+        if isinstance(action, str):
+            return self._code_marks(action)
+        if not isinstance(action, Mapping):
+            return []
+        start = _point(action.get("x"), action.get("y")) or self.at
+        verb = action.get("action")
+        if verb == "drag":
+            end = _point(action.get("to_x"), action.get("to_y"))
+            self.at = end or start
+            if end is None:
+                return []
+            x, y = start or end
+            return [{"kind": "drag", "x": x, "y": y, "to": list(end)}]
+        if verb not in ("click", "mouse_down", "mouse_up", "move", "scroll") or start is None:
+            return []
+        self.at = start
+        kind = str(verb) if verb in ("move", "scroll") else "click"
+        return [{"kind": kind, "x": start[0], "y": start[1], "dx": action.get("dx", 0), "dy": action.get("dy", 0)}]
+
+    def _code_marks(self, code: str) -> list[dict[str, Any]]:
+        marks = []
+        for name, x, y in _CALL.findall(code)[:_MAX_MARKS]:
+            kind = _KINDS.get(name)
+            if kind is None:
+                continue
+            point = (int(x), int(y))
+            if kind == "drag":
+                start = self.at or point
+                marks.append({"kind": "drag", "x": start[0], "y": start[1], "to": list(point)})
+            else:
+                marks.append({"kind": kind, "x": point[0], "y": point[1]})
+            self.at = point
+        return marks
+
+
+def caption(action: Any) -> str:
+    """The action in a few words."""
+    if isinstance(action, str):
+        lines = [line for line in action.splitlines() if line.strip()]
+        more = f"  (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+        return _cut(lines[0] if lines else "nothing") + more
+    if not isinstance(action, Mapping):
+        return _cut(str(action))
+    verb = str(action.get("action"))
+    start = _point(action.get("x"), action.get("y"))
+    keys = action.get("keys")
+    held = f"{'+'.join(map(str, keys))} + " if isinstance(keys, list) and keys else ""
+    at = f" at {start[0]}, {start[1]}" if start else ""
+    if verb in ("press", "key_down", "key_up"):
+        return _cut(f"{verb.replace('_', ' ')} {held[:-3]}")
+    if verb in ("type", "answer"):
+        return _cut(f"{verb} “{action.get('text', '')}”")
+    if verb == "drag":
+        return f"{held}drag{at.replace(' at', ' from')} to {action.get('to_x')}, {action.get('to_y')}"
+    if verb == "scroll":
+        return f"{held}scroll {action.get('dx', 0)}, {action.get('dy', 0)}{at}"
+    if verb in ("wait", "hold"):
+        return _cut(f"{verb} {held[:-3]} {action.get('seconds', '')} s".replace("  ", " "))
+    if verb == "click":
+        times = {1: "", 2: "double ", 3: "triple "}.get(action.get("clicks", 1), "")
+        button = action.get("button", "left")
+        return _cut(f"{held}{times}{'' if button == 'left' else f'{button} '}click{at}")
+    return _cut(f"{verb.replace('_', ' ')}{at}")
+
+
+def source_text(action: Any) -> str:
+    """The action in full: a code action's text, else its JSON."""
+    return action if isinstance(action, str) else json.dumps(action, ensure_ascii=False)
+
+
+def _point(x: Any, y: Any) -> Point | None:
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (x, y))
+    return (round(x), round(y)) if numbers else None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_CAPTION else text[: _MAX_CAPTION - 1] + "…"

@@ -1,0 +1,229 @@
+"use strict";
+// All text from an episode reaches the page through textContent or attributes, never as HTML.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const SVG = "http://www.w3.org/2000/svg";
+  const COLORS = ["#3d8bfd", "#20a67a", "#e0a100", "#d6568f", "#8b6cf0", "#e2703a", "#5aa9b8", "#9aa06a", "#8d99a6"];
+  const blocks = [...document.querySelectorAll("script.episode")];
+  const heads = [...document.querySelectorAll("template.head")];
+  const feet = [...document.querySelectorAll("template.foot")];
+  const buttons = [...document.querySelectorAll("#list button")];
+  let episode = null, images = [], at = 0, drawing = 0;
+
+  function element(name, attributes = {}, text = "") {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
+  }
+  function shape(name, attributes) {
+    const node = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return node;
+  }
+
+  // ------------------------------------------------------------------------------------------------------- frames
+  // A frame is a list of patches; all but key frames are drawn over the frame before.
+  function loaded(number) {
+    images[number] ??= Promise.all(episode.frames[number].patches.map(([x, y, , , uri]) => {
+      const image = new Image();
+      image.src = uri;
+      return image.decode().then(() => [image, x, y]);
+    }));
+    return images[number];
+  }
+  async function draw(number) {
+    const mine = ++drawing;
+    const found = number !== null && number !== undefined && episode.frames[number] && !episode.frames[number].missing;
+    $("missing").hidden = Boolean(found);
+    if (!found) {
+      $("frame").getContext("2d").clearRect(0, 0, ...episode.size);
+      return;
+    }
+    let key = number;
+    while (key > 0 && !episode.frames[key].key) key--;
+    const needed = [];
+    for (let k = key; k <= number; k++) needed.push(loaded(k));
+    const layers = await Promise.all(needed);
+    if (mine !== drawing) return; // another frame was asked for meanwhile
+    const context = $("frame").getContext("2d");
+    for (const layer of layers) for (const [image, x, y] of layer) context.drawImage(image, x, y);
+    for (let k = number + 1; k <= number + 2 && k < episode.frames.length; k++) loaded(k);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ overlay
+  function crosshair(group, x, y, color, unit) {
+    const ring = { cx: x, cy: y, fill: "none" };
+    const lines = `M${x - 2.2 * unit} ${y}H${x - 0.5 * unit}M${x + 0.5 * unit} ${y}H${x + 2.2 * unit}` +
+      `M${x} ${y - 2.2 * unit}V${y - 0.5 * unit}M${x} ${y + 0.5 * unit}V${y + 2.2 * unit}`;
+    for (const [stroke, width] of [["#fff", unit * 0.34], [color, unit * 0.17]]) {
+      group.append(shape("circle", { ...ring, r: unit * 1.25, stroke, "stroke-width": width }));
+      group.append(shape("path", { d: lines, stroke, "stroke-width": width, fill: "none" }));
+    }
+  }
+  function arrow(group, x, y, toX, toY, color, unit) {
+    const length = Math.hypot(toX - x, toY - y);
+    if (length < 1) return;
+    const [dx, dy] = [(toX - x) / length * unit * 1.3, (toY - y) / length * unit * 1.3];
+    const d = `M${x} ${y}L${toX} ${toY}M${toX - dx - dy * 0.6} ${toY - dy + dx * 0.6}L${toX} ${toY}L${toX - dx + dy * 0.6} ${toY - dy - dx * 0.6}`;
+    for (const [stroke, width] of [["#fff", unit * 0.4], [color, unit * 0.2]])
+      group.append(shape("path", { d, stroke, "stroke-width": width, fill: "none", "stroke-linecap": "round", "stroke-linejoin": "round" }));
+  }
+  function drawMarks(group, step, unit) {
+    for (const mark of step.marks) {
+      if (mark.kind === "drag") {
+        crosshair(group, mark.x, mark.y, "#e8590c", unit * 0.6);
+        arrow(group, mark.x, mark.y, mark.to[0], mark.to[1], "#e8590c", unit);
+      } else if (mark.kind === "scroll") {
+        crosshair(group, mark.x, mark.y, "#0b7285", unit * 0.6);
+        arrow(group, mark.x, mark.y, mark.x + Math.sign(mark.dx) * unit * 4, mark.y + Math.sign(mark.dy) * unit * 4, "#0b7285", unit);
+      } else crosshair(group, mark.x, mark.y, mark.kind === "move" ? "#0b63c5" : "#e8590c", unit);
+    }
+  }
+  function drawBoxes(group, rows, unit) {
+    for (const [x, y, width, height, role, name, text, states] of rows) {
+      if (width <= 0 || height <= 0) continue;
+      const box = shape("rect", { x, y, width, height, fill: "#0b63c5", "fill-opacity": 0.05, stroke: "#0b63c5", "stroke-width": unit * 0.1 });
+      const lines = [`${role}${name ? ` “${name}”` : ""}`, text && `text: ${text}`, `${x}, ${y} · ${width}×${height}`, states];
+      box.tip = lines.filter(Boolean).join("\n");
+      box.size = width * height;
+      group.append(box);
+    }
+    // small ones last, so that they lie on top of what contains them
+    [...group.children].sort((a, b) => b.size - a.size).forEach((box) => group.append(box));
+  }
+  function overlay(shown, action) {
+    const [width, height] = episode.size;
+    const unit = width / 110, layer = $("overlay");
+    layer.replaceChildren();
+    layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    layer.classList.toggle("live", $("boxes").checked);
+    $("tip").hidden = true;
+    const rows = episode.elements[shown.elements] ?? [];
+    $("count").textContent = rows.length ? `(${rows.length})` : "(none recorded)";
+    if ($("boxes").checked) drawBoxes(layer.appendChild(shape("g", {})), rows, unit);
+    if (!$("marks").checked) return;
+    const marks = layer.appendChild(shape("g", {}));
+    if (action && !$("after").checked) drawMarks(marks, action, unit);
+    const change = $("after").checked && action && action.frame !== before(action) && episode.frames[action.frame]?.changed;
+    if (change) {
+      const [x, y, w, h] = change, room = unit * 0.5;
+      marks.append(shape("rect", { x: x - room, y: y - room, width: w + 2 * room, height: h + 2 * room, fill: "none", stroke: "#20a67a", "stroke-width": unit * 0.2, "stroke-dasharray": unit * 0.6 }));
+    }
+  }
+  const before = (step) => episode.steps[episode.steps.indexOf(step) - 1]?.frame;
+
+  // ------------------------------------------------------------------------------------------------- the step's card
+  function timing(phases) {
+    const total = phases.reduce((sum, [, ms]) => sum + ms, 0);
+    const holder = element("div");
+    if (!phases.length) return holder;
+    const bar = shape("svg", { class: "timing", viewBox: "0 0 1000 12", preserveAspectRatio: "none" });
+    const list = element("ul", { class: "phases" });
+    let x = 0;
+    phases.forEach(([name, ms], k) => {
+      const fill = COLORS[k % COLORS.length], width = total > 0 ? ms / total * 1000 : 0;
+      bar.append(shape("rect", { x, y: 0, width, height: 12, fill }));
+      x += width;
+      const item = element("li"), key = shape("svg", { viewBox: "0 0 9 9" });
+      key.append(shape("rect", { width: 9, height: 9, rx: 2, fill }));
+      item.append(key, element("span", {}, name), element("b", {}, milliseconds(ms)));
+      list.append(item);
+    });
+    holder.append(bar, list);
+    return holder;
+  }
+  const total = (phases) => phases.reduce((sum, [, ms]) => sum + ms, 0);
+  const milliseconds = (ms) => ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+  function part(title, ...nodes) {
+    const holder = element("div");
+    holder.append(element("h2", {}, title), ...nodes);
+    return holder;
+  }
+  function card(step) {
+    const holder = $("step");
+    holder.replaceChildren();
+    if (!step) {
+      holder.append(part("End", element("p", {}, "This is the screen after the last recorded step. The verdict is below.")));
+      return;
+    }
+    holder.append(part(`Step ${step.number} of ${episode.steps.length - 1}`, element("pre", {}, step.action || "nothing")));
+    const reward = step.reward === null ? "-" : String(step.reward);
+    holder.append(part(`Reward: ${reward}${step.end ? ` · ${step.end}` : ""}`));
+    if (step.feedback) holder.append(part("Feedback", element("pre", {}, step.feedback)));
+    if (step.timing.length) holder.append(part(`Time: ${milliseconds(total(step.timing))}`, timing(step.timing)));
+    if (step.info) holder.append(part("Info", element("pre", {}, step.info)));
+  }
+
+  // ------------------------------------------------------------------------------------------------------ moving on
+  function show(k) {
+    const last = episode.steps.length - 1;
+    at = Math.max(0, Math.min(k, last));
+    const action = episode.steps[at + 1]; // undefined at the end
+    const shown = action && $("after").checked ? action : episode.steps[at];
+    $("slider").value = at;
+    $("where").textContent = action ? `step ${action.number} of ${last}` : last > 0 ? "end" : "reset";
+    $("first").disabled = $("previous").disabled = at === 0;
+    $("last").disabled = $("next").disabled = at === last;
+    $("caption").replaceChildren(
+      element("span", {}, action ? action.caption : last > 0 ? "the end" : "no step was recorded"),
+      element("span", { class: "muted" }, action ? ($("after").checked ? " — the screen after it" : " — on the screen before it") : ""),
+    );
+    draw(shown.frame);
+    overlay(shown, action);
+    card(action);
+  }
+  function open(index) {
+    episode = JSON.parse(blocks[index].textContent);
+    images = [];
+    $("head").replaceChildren(heads[index].content.cloneNode(true));
+    $("foot").replaceChildren(feet[index].content.cloneNode(true));
+    buttons.forEach((button, k) => button.classList.toggle("on", k === index));
+    const hasSteps = episode.steps.length > 0;
+    $("player").hidden = !hasSteps;
+    if (!hasSteps) return;
+    [$("frame").width, $("frame").height] = episode.size;
+    $("slider").max = episode.steps.length - 1;
+    const reset = document.querySelector("#foot .reset"), phases = episode.steps[0].timing;
+    reset.firstChild.textContent = phases.length ? `Reset: ${milliseconds(total(phases))}` : "Reset";
+    reset.append(timing(phases));
+    show(0);
+  }
+
+  // --------------------------------------------------------------------------------------------------------- input
+  const moves = { first: () => 0, previous: () => at - 1, next: () => at + 1, last: () => Infinity };
+  for (const [id, target] of Object.entries(moves)) $(id).addEventListener("click", () => show(target()));
+  $("slider").addEventListener("input", () => show(Number($("slider").value)));
+  for (const id of ["after", "marks", "boxes"]) $(id).addEventListener("change", () => show(at));
+  buttons.forEach((button, k) => button.addEventListener("click", () => { location.hash = k + 1; }));
+  const flip = (id) => { $(id).checked = !$(id).checked; show(at); };
+  const keys = {
+    ArrowLeft: () => show(at - 1), ArrowRight: () => show(at + 1), Home: () => show(0), End: () => show(Infinity),
+    " ": () => flip("after"), m: () => flip("marks"), e: () => flip("boxes"),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key] || !episode?.steps.length) return;
+    if (event.key === " " && event.target.closest("button, label, input[type=checkbox]")) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  $("overlay").addEventListener("pointermove", (event) => {
+    const text = event.target.tip, tip = $("tip");
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
+  });
+  $("overlay").addEventListener("pointerleave", () => { $("tip").hidden = true; });
+  // #2 opens the second episode, #2/5 at its fifth position, #2/5/after/elements with those switched on
+  function follow() {
+    const [number, position, ...on] = location.hash.slice(1).split("/");
+    const index = Math.max(0, Math.min((Number(number) || 1) - 1, blocks.length - 1));
+    if (on.length) { $("after").checked = on.includes("after"); $("boxes").checked = on.includes("elements"); }
+    open(index);
+    if (Number(position) && episode.steps.length) show(Number(position) - 1);
+  }
+  addEventListener("hashchange", follow);
+  if (blocks.length) follow();
+})();

@@ -1,0 +1,207 @@
+"""Builds the page: what a recording holds, as a template and a script show it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from deskgym._version import __version__
+from deskgym.envs.observations import state_names
+from deskgym.viewer.frames import pack_frames
+from deskgym.viewer.marks import Pointer, caption, source_text
+from deskgym.wrappers.recording import Recording, RecordingError
+
+_OUTER = ("parse", "act", "evaluate", "fault", "record", "restore", "setup", "observe")
+_MAX_TEXT = 400  # characters of an element's text in its tooltip
+
+
+def write_page(recordings: Sequence[Recording], out: Path, done: Callable[[], object] | None = None) -> int:
+    """Write one HTML page with all episodes, images included.
+
+    Args:
+        recordings: in the order of the page's list.
+        out: the page; its folder is made if it is missing.
+        done: called after each episode.
+
+    Returns:
+        Its size in bytes.
+
+    Raises:
+        RecordingError: a recording makes no sense, or the page cannot be written.
+    """
+    script, style = _asset("page.js"), _asset("page.css")
+    environment = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    stream = environment.get_template("page.html").stream(
+        summaries=[_summary(recording) for recording in recordings],
+        episodes=_episodes(recordings, done or (lambda: None)),
+        script=Markup(script),
+        style=Markup(style),
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+        version=__version__,
+    )
+    partial = out.with_name(out.name + ".part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            stream.dump(file, encoding="utf-8", errors="replace")
+        partial.replace(out)
+        return out.stat().st_size
+    except OSError as error:
+        raise RecordingError(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def _asset(name: str) -> str:
+    return files("deskgym.viewer").joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """A Content-Security-Policy source that allows exactly this inline text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> Iterator[dict[str, Any]]:
+    for recording in recordings:
+        try:
+            yield _summary(recording) | {"meta": recording.meta, "facts": _facts(recording), "data": _data(recording)}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RecordingError(
+                f"{recording.folder} makes no sense ({type(error).__name__}: {error})"
+            ) from error
+        done()
+
+
+def _summary(recording: Recording) -> dict[str, Any]:
+    """What the list of episodes shows."""
+    verdict, last = recording.verdict, recording.steps[-1] if recording.steps else {}
+    task = recording.meta.get("task") or {}
+    fault = (last.get("info") or {}).get("fault")
+    if fault:
+        outcome, why = "fault", f"{fault.get('kind')}: {fault.get('message')}"
+    elif verdict is None:
+        outcome, why = "unfinished", "the recording ends before the episode did"
+    elif verdict.get("error") is not None:
+        outcome, why = "error", str(verdict["error"])
+    else:
+        outcome, why = ("solved" if verdict.get("success") else "failed"), ""
+    return {
+        "task": str(task.get("id", "?")),
+        "instruction": str(task.get("instruction", "")),
+        "seed": recording.meta.get("seed"),
+        "steps": max(0, len(recording.steps) - 1),
+        "outcome": outcome,
+        "why": why,
+        "score": verdict.get("score") if verdict and outcome in ("solved", "failed") else None,
+        "checks": [
+            {key: str(check.get(key, "")) for key in ("name", "outcome", "message")}
+            for check in (verdict or {}).get("checks", ())
+        ],
+        "notes": list(map(str, (verdict or {}).get("notes", ()))),
+        "folder": recording.folder.name,
+    }
+
+
+def _facts(recording: Recording) -> list[tuple[str, str]]:
+    """Name and value of what else is known of the episode."""
+    meta, task = recording.meta, recording.meta.get("task") or {}
+    pairs: list[tuple[str, Any]] = [
+        ("parameters", task.get("params")),
+        ("seed", meta.get("seed")),
+        ("split", task.get("split")),
+        ("difficulty", task.get("difficulty")),
+        ("tags", ", ".join(map(str, task.get("tags") or ()))),
+        ("task from", task.get("source")),
+        ("mode", (meta.get("env") or {}).get("mode")),
+        ("action form", meta.get("action_form")),
+        ("step limit", meta.get("step_limit")),
+        ("machine", meta.get("machine")),
+        ("screen", "×".join(map(str, meta.get("screen_size") or ()))),
+        ("started", meta.get("started")),
+        ("versions", ", ".join(f"{name} {number}" for name, number in (meta.get("versions") or {}).items())),
+        ("recording", recording.folder.name),
+    ]
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in pairs
+        if value not in (None, "", {}, [])
+    ]
+
+
+def _data(recording: Recording) -> dict[str, Any]:
+    """What the script shows step by step; JSON without NaN."""
+    width, height = (int(number) for number in recording.meta["screen_size"])
+    count = max((step["frame"] for step in recording.steps if isinstance(step.get("frame"), int)), default=-1) + 1
+    frames = list(pack_frames(recording.frame(number) for number in range(count)))
+    sets = sorted({step["elements"] for step in recording.steps if isinstance(step.get("elements"), int)})
+    pointer = Pointer()
+    return {
+        "size": [width, height],
+        "steps": [_step(step, pointer) for step in recording.steps],
+        "frames": frames,
+        "elements": {number: _elements(recording.elements(number)) for number in sets},
+    }
+
+
+def _step(step: Mapping[str, Any], pointer: Pointer) -> dict[str, Any]:
+    action = step.get("action")
+    info = step.get("info") or {}
+    return {
+        "number": step.get("step"),
+        "caption": caption(action) if action is not None else "",
+        "action": source_text(action) if action is not None else "",
+        "marks": pointer.marks(action),
+        "frame": step.get("frame"),
+        "elements": step.get("elements"),
+        "reward": _finite(step.get("reward")),
+        "end": "terminated" if step.get("terminated") else "truncated" if step.get("truncated") else "",
+        "feedback": str(step.get("feedback") or ""),
+        "timing": phases(step.get("timing") or {}),
+        "info": json.dumps(info, ensure_ascii=False, indent=1) if info else "",
+    }
+
+
+def phases(timing: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """A step's timing as phases that do not overlap, in ms: what is measured inside ``act`` takes its place.
+
+    Examples:
+        >>> phases({"parse": 1.0, "act": 10.0, "input": 2.0, "settle": 5.0})
+        [('parse', 1.0), ('input', 2.0), ('settle', 5.0), ('act: other', 3.0)]
+    """
+    known = {name: float(ms) for name, ms in timing.items() if isinstance(ms, (int, float)) and math.isfinite(ms)}
+    outer = "act" if "act" in known else "observe" if "observe" in known else None
+    inner = {name: ms for name, ms in known.items() if name not in _OUTER}
+    result: list[tuple[str, float]] = []
+    for name, ms in known.items():
+        if name == outer and inner:
+            result += [(part.removeprefix("observe_"), time) for part, time in inner.items()]
+            rest = ms - sum(inner.values())
+            if rest > 0:
+                result.append((f"{name}: other", rest))
+        elif name not in inner or outer is None:
+            result.append((name, ms))
+    return result
+
+
+def _elements(elements: Mapping[str, Any] | None) -> list[list[Any]]:
+    """Rows of x, y, width, height, role, name, text, states."""
+    if elements is None:
+        return []
+    return [
+        [*row[:4], role, name, text[:_MAX_TEXT], ", ".join(sorted(state_names(row[5])))]
+        for row, (role, name, text, _) in zip(elements["rows"], elements["texts"], strict=True)
+    ]
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None

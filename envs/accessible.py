@@ -1,0 +1,165 @@
+"""A running program by its accessible tree, hidden parts included: for setup hooks and evaluators, not for agents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deskgym.envs.errors import GuestLost, SetupError
+
+if TYPE_CHECKING:
+    from deskgym.envs.machines.base import Machine
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One accessible element, shown or hidden.
+
+    Attributes:
+        ref: names it to the guest, for ``AccessibleProgram.press`` and its like.
+        role: AT-SPI's role name.
+        name: its accessible name.
+        text: its text content.
+        value: its number as text, where it has one.
+        description: its accessible description.
+        states: all of AT-SPI's states that are set.
+        extents: x, y, width, height in screen pixels.
+        children: in order.
+    """
+
+    ref: str
+    role: str
+    name: str
+    text: str
+    value: str
+    description: str
+    states: frozenset[str]
+    extents: tuple[int, int, int, int]
+    children: list[Node] = field(default_factory=list, repr=False)
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, in document order."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def find_all(
+        self, role: str | None = None, name: str | None = None, text: str | None = None, state: str | None = None
+    ) -> list[Node]:
+        """The nodes of this subtree that fit, in document order."""
+        return [
+            node
+            for node in self.walk()
+            if (role is None or node.role == role)
+            and (name is None or node.name == name)
+            and (text is None or node.text == text)
+            and (state is None or state in node.states)
+        ]
+
+    def find(self, role: str | None = None, name: str | None = None, nth: int = 0) -> Node:
+        """The ``nth`` that fits.
+
+        Raises:
+            LookupError: there is none; the message says what there is of that role.
+        """
+        found = self.find_all(role, name)
+        if not -len(found) <= nth < len(found):
+            names = sorted({node.name for node in self.find_all(role)})[:20]
+            raise LookupError(
+                f"no {role or 'element'} {name!r} (number {nth}) in {self.role} {self.name!r}; has {names}"
+            )
+        return found[nth]
+
+
+class AccessibleProgram:
+    """A running program, by its name on the accessibility bus.
+
+    Args:
+        machine: where it runs.
+        app: its name there, such as ``"kalgebra"``.
+    """
+
+    def __init__(self, machine: Machine, app: str) -> None:
+        self.machine = machine
+        self.app = app
+
+    def tree(self, deadline: float = 3.0) -> Node | None:
+        """Its root with all below it, or None if it does not run.
+
+        Raises:
+            GuestLost: the guest's answer makes no sense.
+        """
+        answer = self.machine.guest.call("tree", deadline + 10.0, app=self.app, deadline=deadline)
+        try:
+            root: Node | None = None
+            made: list[Node] = []
+            for data in answer["nodes"]:
+                node = _node(data)
+                made.append(node)
+                parent = int(data["parent"])
+                if parent >= 0:
+                    made[parent].children.append(node)
+                elif root is None:
+                    root = node
+            return root
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise GuestLost(f"the guest sent a tree that makes no sense: {error!r}", "guest_garbled") from error
+
+    def wait(self, what: str, condition: Callable[[Node], T | None], timeout: float = 10.0) -> T:
+        """Read the tree until ``condition(root)`` gives something; a LookupError in it counts as "not yet".
+
+        Raises:
+            SetupError: it did not come true in time; the message says what was waited for and why it was not.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            root = self.tree()
+            problem = f"{self.app} is not running"
+            if root is not None:
+                try:
+                    if (result := condition(root)) is not None and result is not False:
+                        return result
+                    problem = "it is not so"
+                except LookupError as error:
+                    problem = str(error)
+            if time.monotonic() > deadline:
+                raise SetupError(f"{self.app}: {what} did not come within {timeout:g} s: {problem}")
+
+    def press(self, node: Node, action: str = "Press") -> None:
+        """Do one of its accessible actions."""
+        self._do(node, "action", action)
+
+    def set_text(self, node: Node, text: str) -> None:
+        """Replace its whole text."""
+        self._do(node, "set_text", text)
+
+    def set_value(self, node: Node, value: float) -> None:
+        """Set its number."""
+        self._do(node, "set_value", value)
+
+    def focus(self, node: Node) -> None:
+        """Give it the keyboard focus."""
+        self._do(node, "grab_focus", None)
+
+    def _do(self, node: Node, what: str, value: Any) -> None:
+        self.machine.guest.call("act", ref=node.ref, do=what, value=value)
+
+
+def _node(data: Mapping[str, Any]) -> Node:
+    x, y, width, height = (int(number) for number in data["extents"])
+    return Node(
+        ref=str(data["ref"]),
+        role=str(data["role"]),
+        name=str(data["name"]),
+        text=str(data["text"]),
+        value=str(data["value"]),
+        description=str(data["description"]),
+        states=frozenset(str(state) for state in data["states"]),
+        extents=(x, y, width, height),
+    )

@@ -1,0 +1,414 @@
+"""DesktopEnv: a Gymnasium environment made of a machine, a display, a task and its evaluator.
+
+This file only wires the parts together; each part is in the module that it is imported from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
+
+from deskgym.envs.actions import STOPS, Action, parse_code, to_pyautogui
+from deskgym.envs.displays.base import Display, SettlePolicy
+from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
+from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError
+from deskgym.envs.evaluation.verdict import Verdict
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import Machine, MachineConfig
+from deskgym.envs.observations import NO_ELEMENTS, Elements, cut_text
+from deskgym.envs.screen import MachineScreen
+from deskgym.envs.spaces import (
+    TEXT_LENGTHS,
+    ComputerActionSpace,
+    UnicodeText,
+    action_from_sample,
+    observation_space,
+)
+
+ACTIONS = ("computer", "code", "discrete")
+MAX_CODE = 65536  # characters of a code action
+RESET_TRIES = 3  # a machine that breaks in reset is replaced this often
+PRIMITIVES_PER_RESPONSE = 6
+"""A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
+primitives. A computer action is one primitive, so that its limit is this many times as high."""
+
+
+class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
+    """A desktop with real programs as a Gymnasium environment.
+
+    Building one starts nothing; the machine starts with the first ``reset``. ``reset`` gives a fresh desktop with the
+    task's programs open. ``step`` acts, waits until the screen has settled and observes. An episode *terminates* with
+    DONE, FAIL or ANS and *truncates* at the step limit; both are evaluated, and the reward is then the verdict's score
+    in [0, 1]; before, it is 0. A machine that breaks truncates with ``info["fault"]`` and reward 0, and the next
+    ``reset`` repairs it.
+
+    Args:
+        suite: where the tasks come from.
+        task: a task id, a glob over ids, or None for any; what it leaves open is drawn by the seed.
+        split: ``"train"``, ``"test"`` or None for both.
+        machine: the kind of machine, such as ``"sandbox"``, ``"process"``, ``"fake"``.
+        screen_size: width and height in pixels.
+        observation: the parts of the observation, of ``deskgym.envs.spaces.OBSERVATIONS``.
+        action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word).
+        max_steps: step limit; None takes the task's own.
+        render_mode: None or ``"rgb_array"``; Gymnasium adds ``"human"`` with its HumanRendering wrapper.
+        settle: parameters of ``SettlePolicy``, such as ``{"quiet_ms": 20, "cap_ms": 500}``.
+        max_elements: rows of the ``elements`` observation.
+        code_timeout: seconds until a code action is killed.
+        invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
+            and says why in the feedback and in ``info["invalid_action"]``.
+        machine_options: further arguments of the machine's ``MachineConfig``, such as ``{"memory_mb": 2048}``.
+
+    Raises:
+        TaskError: the task or split is unknown.
+        ValueError: another argument is not legal; the message says what is.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+
+    def __init__(
+        self,
+        suite: TaskSource,
+        *,
+        task: str | None = None,
+        split: str | None = None,
+        machine: str = "sandbox",
+        screen_size: Sequence[int] = (1920, 1080),
+        observation: Sequence[str] = ("screenshot", "instruction"),
+        action: str = "computer",
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+        settle: Mapping[str, float] | None = None,
+        max_elements: int = 512,
+        code_timeout: float = 30.0,
+        invalid_action: str = "raise",
+        machine_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
+        EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
+        self.suite, self.task_pattern, self.split = suite, task, split
+        self.screen_size = _screen_size(screen_size)
+        if action not in ACTIONS:
+            raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}")
+        if action == "discrete":
+            raise ValueError("action='discrete' is not built yet; use 'computer' or 'code'")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode={render_mode!r}; legal are None and 'rgb_array'")
+        if invalid_action not in ("raise", "feedback"):
+            raise ValueError(f"invalid_action={invalid_action!r}; legal are 'raise' and 'feedback'")
+        if max_steps is not None and max_steps < 1:
+            raise ValueError(f"max_steps={max_steps!r}; legal is None or a number from 1 up")
+        suite.draw(np.random.default_rng(0), task, split)  # an unknown task or split is an error now, not in reset
+        self.action_form, self.max_steps, self.render_mode = action, max_steps, render_mode
+        self.code_timeout, self.invalid_action = code_timeout, invalid_action
+        self.settle = SettlePolicy(**(settle or {}))
+        self.parts, self.max_elements = tuple(observation), max_elements
+        self.observation_space = observation_space(self.parts, self.screen_size, max_elements)
+        self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
+        config = MachineConfig(screen_size=self.screen_size, **(machine_options or {}))
+        self.machine: Machine = create_machine(machine, config)
+        self.task: TaskLike | None = None
+        self.verdict: Verdict | None = None
+        self.final: FinalState | None = None
+        self.elements: Elements = NO_ELEMENTS
+        self.stats: Counter[str] = Counter()
+        self._feedback = ""
+        self._steps = 0
+        self._over = True
+
+    # --- Gymnasium's five
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Draw a task, restore a fresh desktop, run the task's setup and observe.
+
+        Args:
+            seed: seeds the draw of the task and of its parameters.
+            options: ``{"task": id or glob}`` and ``{"split": name}`` override the env's own for this episode.
+
+        Raises:
+            TaskError: no such task or split.
+            SetupError: the task's programs did not come up.
+            MachineError: no machine could be had, after three tries.
+        """
+        super().reset(seed=seed)
+        options = options or {}
+        unknown = set(options) - {"task", "split"}
+        if unknown:
+            raise ValueError(f"unknown reset options {sorted(unknown)}; legal are 'task' and 'split'")
+        task = self.suite.draw(self.np_random, options.get("task", self.task_pattern), options.get("split", self.split))
+        clock = _Clock()
+        self._steps, self._feedback, self._over = 0, "", True
+        self.verdict = self.final = None
+        self.task = task
+        for attempt in range(RESET_TRIES):
+            try:
+                self.stats["starts"] += 1
+                self.machine.restore(None)
+                clock.lap("restore")
+                task.prepare(self.machine)
+                clock.lap("setup")
+                observation, timing = self._act([], None)
+                break
+            except MachineError as error:
+                self._count_fault(error)
+                self.machine.stop()
+                if attempt == RESET_TRIES - 1:
+                    raise
+            except BaseException:
+                self.machine.stop()
+                raise
+        clock.lap("observe")
+        self._over = False
+        return observation, self._info(clock.timing | {f"observe_{k}": v for k, v in timing.items()})
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Carry out one action, wait until the screen has settled and observe.
+
+        Args:
+            action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
+                a text.
+
+        Raises:
+            ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
+        """
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the episode is over: call reset() before step()")
+        clock = _Clock()
+        invalid = None
+        try:
+            parsed: Action | str | None = self._parse(action)
+        except ActionError as error:
+            if self.invalid_action == "raise":
+                raise
+            parsed, invalid = None, str(error)
+        clock.lap("parse")
+        self._steps += 1
+        stop: Stop | None = parsed.verb if isinstance(parsed, Action) and parsed.verb in STOPS else None  # type: ignore[assignment]
+        truncated = False
+        try:
+            observation, timing = self._act(
+                parsed.events() if isinstance(parsed, Action) else [],
+                parsed if isinstance(parsed, str) else None,
+            )
+            if invalid:
+                self._feedback = invalid
+                observation = self._with_feedback(observation)
+            clock.lap("act")
+            if stop is None and self._steps >= self.step_limit:
+                stop, truncated = "limit", True
+            reward = self._finish(stop, parsed) if stop else 0.0
+            if stop:
+                clock.lap("evaluate")
+        except MachineError as error:
+            return self._fault(error, clock)
+        info = self._info(clock.timing | timing)
+        if invalid:
+            info["invalid_action"] = invalid
+        return observation, reward, stop is not None and not truncated, truncated, info
+
+    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+        """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return self._capture()
+
+    def close(self) -> None:
+        """Stop the machine and remove all that it left on the host. Idempotent."""
+        self._over = True
+        self.machine.stop()
+
+    # --- beyond Gymnasium
+
+    @property
+    def step_limit(self) -> int:
+        """Steps until this episode truncates."""
+        if self.max_steps is not None:
+            return self.max_steps
+        if self.task is None:
+            raise gymnasium.error.ResetNeeded("the step limit is the task's: call reset() first")
+        return self.task.max_steps * (PRIMITIVES_PER_RESPONSE if self.action_form == "computer" else 1)
+
+    @property
+    def screen(self) -> MachineScreen:
+        """The screen's accessible elements as scripts search them."""
+        return MachineScreen(self.machine)
+
+    def oracle(self) -> Iterator[Any]:
+        """Actions that solve the current task, in the env's action form; look at the screen between them.
+
+        Examples:
+            ``for action in env.unwrapped.oracle(): obs, reward, terminated, truncated, info = env.step(action)``
+        """
+        if self.task is None:
+            raise gymnasium.error.ResetNeeded("an oracle solves a task: call reset() first")
+        return self.play(self.task.oracle(self.screen))
+
+    def play(self, script: Iterator[list[Action]]) -> Iterator[Any]:
+        """The actions of a script, in the env's action form: a burst is one code action or several computer actions."""
+        for burst in script:
+            if self.action_form == "code":
+                yield from _as_code(burst)
+            else:
+                yield from burst
+
+    # --- internals
+
+    def _parse(self, action: Any) -> Action | str:
+        if self.action_form == "code":
+            parsed = parse_code(action)
+            if isinstance(parsed, str) and len(parsed) > MAX_CODE:
+                raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
+            return parsed
+        if isinstance(action, Action):
+            return Action.from_dict(action.to_dict()).check(self.screen_size)
+        if not isinstance(action, Mapping):
+            raise ActionError(
+                f"a computer action is a dict such as {{'action': 'click', 'x': 10, 'y': 20}}, an Action, or a sample of "
+                f"env.action_space; got {type(action).__name__}"
+            )
+        if isinstance(action.get("action"), str):
+            return Action.from_dict(action).check(self.screen_size)
+        return action_from_sample(dict(action)).check(self.screen_size)
+
+    def _act(self, events: Sequence[dict[str, Any]], code: str | None) -> tuple[dict[str, Any], dict[str, float]]:
+        """One round trip: events, code, settling and elements; then the frame."""
+        requests: dict[str, Any] = {}
+        if code is not None:
+            requests["code"] = {
+                "text": code, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
+            }  # fmt: skip
+        if any(part in self.parts for part in ("elements", "a11y", "terminal")):
+            requests["elements"] = {"limit": self.max_elements}
+        try:
+            report = self._display().perform(events, self.settle, **requests)
+        except GuestCallError as error:
+            raise GuestLost(f"the guest could not act: {error}", error.kind) from error
+        self._feedback = _code_feedback(report.extra.get("code"))
+        self.elements = Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS
+        start = time.perf_counter()
+        observation = self._observe()
+        return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
+
+    def _observe(self) -> dict[str, Any]:
+        assert self.task is not None
+        makers = {
+            "screenshot": self._capture,
+            "elements": lambda: self.elements.table(self.max_elements),
+            "a11y": self.elements.text,
+            "terminal": self.elements.terminal,
+            "instruction": lambda: cut_text(self.task.instruction, TEXT_LENGTHS["instruction"]),  # type: ignore[union-attr]
+            "feedback": lambda: cut_text(self._feedback, TEXT_LENGTHS["feedback"]),
+        }
+        return {part: makers[part]() for part in self.parts}
+
+    def _with_feedback(self, observation: dict[str, Any]) -> dict[str, Any]:
+        if "feedback" in observation:
+            observation["feedback"] = cut_text(self._feedback, TEXT_LENGTHS["feedback"])
+        return observation
+
+    def _display(self) -> Display:
+        return self.machine.display
+
+    def _capture(self) -> NDArray[np.uint8]:
+        return self._display().capture()
+
+    def _finish(self, stop: Stop, parsed: Action | str | None) -> float:
+        """Evaluate the final state and end the episode."""
+        assert self.task is not None
+        answer = parsed.text if isinstance(parsed, Action) and stop == "answer" else None
+        self.final = FinalState(self.machine, stop, answer, self.task.id, self.task.seed, self._steps)
+        self.verdict = self.task.evaluate(self.final)
+        self.stats["episodes"] += 1
+        self.stats["evaluation_errors"] += self.verdict.error is not None
+        self._over = True
+        return self.verdict.score
+
+    def _fault(self, error: MachineError, clock: _Clock) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """The machine broke: the episode is truncated, and nothing of the machine is left."""
+        self._count_fault(error)
+        self.machine.stop()
+        self._over = True
+        clock.lap("fault")
+        observation = {
+            name: np.zeros(space.shape, space.dtype) if space.shape else ""
+            for name, space in self.observation_space.spaces.items()  # type: ignore[attr-defined]
+        }
+        if "instruction" in observation and self.task is not None:
+            observation["instruction"] = cut_text(self.task.instruction, TEXT_LENGTHS["instruction"])
+        info = self._info(clock.timing)
+        info["fault"] = {"kind": error.kind, "message": str(error)}
+        return observation, 0.0, False, True, info
+
+    def _count_fault(self, error: MachineError) -> None:
+        self.stats["faults"] += 1
+        self.stats[f"fault_{error.kind}"] += 1
+
+    def _info(self, timing: dict[str, float]) -> dict[str, Any]:
+        assert self.task is not None
+        info: dict[str, Any] = {"task": self.task.id, "step": self._steps, "timing": timing}
+        if self.elements.cut:
+            info["elements_cut"] = self.elements.cut
+        if self.verdict is not None:
+            info["verdict"] = self.verdict.to_dict()
+        return info
+
+
+class _Clock:
+    """Laps in ms."""
+
+    def __init__(self) -> None:
+        self.timing: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.timing[name] = self.timing.get(name, 0.0) + (now - self._last) * 1000
+        self._last = now
+
+
+def _screen_size(size: Sequence[int]) -> tuple[int, int]:
+    try:
+        width, height = (int(number) for number in size)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"screen_size={size!r}; legal is (width, height) in pixels") from error
+    if not (64 <= width <= 7680 and 64 <= height <= 4320):
+        raise ValueError(f"screen_size={size!r}; legal are 64 to 7680 by 64 to 4320 pixels")
+    return width, height
+
+
+def _code_feedback(result: Mapping[str, Any] | None) -> str:
+    """What a code action printed or raised, as its author should read it."""
+    if result is None:
+        return ""
+    text = str(result["stdout"]) + str(result["stderr"])
+    if result.get("timed_out"):
+        text += "\n[killed: the code ran past its time limit]"
+    elif result.get("status"):
+        text += f"\n[exit status {result['status']}]" if "Traceback" not in text else ""
+    if result.get("truncated"):
+        text += "\n[output cut]"
+    return text.strip("\n")
+
+
+def _as_code(burst: list[Action]) -> Iterator[str]:
+    """A burst as code actions: one program, with the words WAIT, DONE, FAIL and ANS on their own."""
+    lines: list[str] = []
+    for action in burst:
+        if action.verb in (*STOPS, "wait"):
+            if lines:
+                yield "\n".join(lines)
+            yield to_pyautogui(action)
+            lines = []
+        else:
+            lines.append(to_pyautogui(action))
+    if lines:
+        yield "\n".join(lines)

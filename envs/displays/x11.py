@@ -1,0 +1,169 @@
+"""An X screen beside its guest: input and settling in the guest, frames from shared memory."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.guest.client import GRACE, GuestClient
+
+_XWD = struct.Struct(">25I")
+"""The header of X's window dump format, version 7 (X11/XWDFile.h); Xvfb writes it with the high byte first."""
+
+_COLOR_ENTRY = 12
+_KINDS = ("display_lost", "start_failed", "executor")
+
+
+class X11Display(Display):
+    """A display whose X server is an Xvfb with its framebuffer in a file.
+
+    Args:
+        client: the guest that drives it.
+        framebuffer: the file's descriptor; the display owns it from now on.
+        size: width and height that it must have, in pixels.
+
+    Raises:
+        MachineError: the file is not the framebuffer of such a screen.
+    """
+
+    def __init__(self, client: GuestClient, framebuffer: int, size: tuple[int, int]) -> None:
+        self.size = size
+        self._client = client
+        self._fd = framebuffer
+        try:
+            self._map, self._pixels = _open(framebuffer, size)
+        except (OSError, ValueError, struct.error) as error:
+            os.close(framebuffer)
+            raise MachineError(f"the framebuffer cannot be read: {error}", "display_lost") from error
+        self._bytes = len(self._map)
+        import cv2  # here, since it takes long to load
+
+        self._convert = cv2.cvtColor
+        self._code = cv2.COLOR_BGRA2RGB
+
+    @classmethod
+    def start(cls, client: GuestClient, size: tuple[int, int], timeout: float = 40.0) -> X11Display:
+        """Start the guest's desktop and open its screen.
+
+        Raises:
+            MachineError: the desktop did not start.
+        """
+        try:
+            answer, fd = client.call_with_fd("desktop", timeout, width=size[0], height=size[1])
+        except GuestCallError as error:
+            raise MachineError(f"the desktop did not start: {error}", "start_failed") from error
+        if fd is None:
+            raise MachineError("the guest sent no framebuffer", "start_failed")
+        display = cls(client, fd, size)
+        display.start_timing = {str(key): float(value) for key, value in client.typed(answer, "timing", dict).items()}
+        return display
+
+    start_timing: dict[str, float] = {}
+    """Ms from the start until each part of the desktop was ready."""
+
+    def capture(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+        """The screen now; see ``Display.capture``.
+
+        Raises:
+            ValueError: ``out`` has another shape or dtype.
+            MachineError: the display is closed, or its framebuffer was cut.
+        """
+        width, height = self.size
+        if self._fd < 0:
+            raise MachineError("the display is closed", "display_lost")
+        if os.fstat(self._fd).st_size < self._bytes:  # reading what is not there would end this process
+            raise MachineError("the framebuffer is shorter than it was", "display_lost")
+        if out is None:
+            out = np.empty((height, width, 3), np.uint8)
+        elif out.shape != (height, width, 3) or out.dtype != np.uint8:
+            raise ValueError(f"out is {out.dtype} {out.shape}; it must be uint8 {(height, width, 3)}")
+        if out.flags.c_contiguous and out.flags.writeable:
+            self._convert(self._pixels, self._code, dst=out)
+        else:
+            out[...] = self._convert(self._pixels, self._code)
+        return out
+
+    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
+        """Carry out events, settle and answer; see ``Display.perform``.
+
+        ``code`` is ``{text, timeout, output_limit}`` and answers ``{stdout, stderr, status, timed_out, truncated}``;
+        ``elements`` is ``{limit, deadline, fresh}`` and answers ``{rows, texts, complete, cut}``.
+
+        Raises:
+            GuestLost: the guest is gone.
+            MachineError: the X server or the code executor is gone.
+            GuestCallError: an event or a request makes no sense.
+        """
+        timeout = GRACE + sum(float(event.get("s", 0)) for event in events if event.get("t") == "wait")
+        if settle is not None:
+            timeout += settle.cap_ms / 1000
+            requests["settle"] = {"quiet_ms": settle.quiet_ms, "cap_ms": settle.cap_ms}
+        for name, default in (("code", 30.0), ("elements", 0.5), ("tree", 5.0)):
+            if requests.get(name) is not None:
+                timeout += float(requests[name].get("timeout" if name == "code" else "deadline", default))
+        try:
+            answer = self._client.call("perform", timeout, events=list(events), **requests)
+        except GuestCallError as error:
+            _raise(error)
+        client = self._client
+        damage = answer.get("damage")
+        if damage is not None:
+            damage = client.typed(answer, "damage", list)
+            if len(damage) != 4 or not all(isinstance(value, int) for value in damage):
+                raise MachineError("the guest reports damage that is no rectangle", "guest_garbled")
+        timing = client.typed(answer, "timing", dict)
+        if not all(isinstance(value, int | float) for value in timing.values()):
+            raise MachineError("the guest reports times that are no numbers", "guest_garbled")
+        return StepReport(
+            settled=client.typed(answer, "settled", bool),
+            damage=None if damage is None else (damage[0], damage[1], damage[2], damage[3]),
+            timing={str(name): float(value) for name, value in timing.items()},
+            extra={name: client.typed(answer, name, dict) for name in ("code", "elements", "tree") if name in answer},
+        )
+
+    def release(self) -> None:
+        """Let go of every key and button that is held, and switch Caps Lock off."""
+        try:
+            self._client.call("release")
+        except GuestCallError as error:
+            _raise(error)
+
+    def close(self) -> None:
+        """Give the framebuffer back. Idempotent."""
+        if self._fd >= 0:
+            self._pixels = np.empty((0, 0, 4), np.uint8)
+            self._map.close()
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _raise(error: GuestCallError) -> NoReturn:
+    if error.kind in _KINDS:
+        raise MachineError(str(error), error.kind) from error
+    raise error
+
+
+def _open(fd: int, size: tuple[int, int]) -> tuple[mmap.mmap, NDArray[np.uint8]]:
+    """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError."""
+    header = _XWD.unpack(os.pread(fd, _XWD.size, 0))
+    header_size, version, pixmap_format, depth, width, height = header[:6]
+    byte_order, bits, line, colors = header[7], header[11], header[12], header[19]
+    if version != 7 or pixmap_format != 2 or depth != 24 or bits != 32 or byte_order != 0:
+        raise ValueError(f"it is not a 24-bit little-endian screen dump: {header[:13]}")
+    if (width, height) != size:
+        raise ValueError(f"it is {width}x{height}, not {size[0]}x{size[1]}")
+    start = header_size + colors * _COLOR_ENTRY
+    end = start + height * line
+    if line < width * 4 or end > os.fstat(fd).st_size:
+        raise ValueError("its header does not fit its size")
+    memory = mmap.mmap(fd, end, prot=mmap.PROT_READ)
+    rows = np.frombuffer(memory, np.uint8, height * line, start).reshape(height, line)
+    return memory, rows[:, : width * 4].reshape(height, width, 4)

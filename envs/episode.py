@@ -1,0 +1,237 @@
+"""What an environment knows of tasks: the protocols between an episode and whoever supplies its tasks.
+
+``DesktopEnv`` draws a ``TaskLike`` from a ``TaskSource``, lets it prepare the machine, and hands it the
+``FinalState`` to evaluate. ``deskgym.task_suites`` implements these; nothing here imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from deskgym.envs.evaluation.verdict import Verdict
+from deskgym.envs.machines.base import Machine
+
+if TYPE_CHECKING:
+    from deskgym.envs.actions import Action
+
+Stop = Literal["done", "fail", "answer", "limit"]
+"""How an episode ended: the agent's DONE, FAIL or ANS, or its step limit."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class FinalState:
+    """What an evaluator gets: the machine as the episode left it, and how it ended.
+
+    Attributes:
+        machine: still running; evaluators only read from it.
+        stop: how the episode ended.
+        answer: the text of ANS, or None.
+        task_id: the instance that was run.
+        seed: the seed that drew it, or None for a task without parameters.
+        steps: how many steps the agent took.
+    """
+
+    machine: Machine
+    stop: Stop
+    answer: str | None = None
+    task_id: str = ""
+    seed: int | None = None
+    steps: int = 0
+    _reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
+
+    def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
+        """``read(machine)``, carried out at most once per key, so that all checks see the same state.
+
+        A read that raises is not repeated either: the same exception is raised again.
+        """
+        if key not in self._reads:
+            try:
+                self._reads[key] = (read(self.machine), None)
+            except Exception as error:
+                self._reads[key] = (None, error)
+        value, failure = self._reads[key]
+        if failure is not None:
+            raise failure
+        return value  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Element:
+    """One accessible element as an oracle sees it.
+
+    Attributes:
+        x: left edge in screen pixels.
+        y: top edge in screen pixels.
+        width: in pixels.
+        height: in pixels.
+        role: AT-SPI's role name, such as ``"push button"``.
+        name: its accessible name.
+        text: its text content, or "".
+        states: names of the states that are set, see ``deskgym.envs.guest.protocol.STATE_BITS``.
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+    role: str
+    name: str = ""
+    text: str = ""
+    states: frozenset[str] = frozenset()
+
+    @property
+    def center(self) -> tuple[int, int]:
+        """The pixel in its middle, (x, y)."""
+        return self.x + self.width // 2, self.y + self.height // 2
+
+
+class Screen(Protocol):
+    """What an oracle sees: the accessibility that an agent has too, and nothing else."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        ...
+
+    def find(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        window: str | None = None,
+        nth: int = 0,
+        showing: bool = True,
+        timeout: float = 2.0,
+    ) -> Element:
+        """The ``nth`` element that fits all that is given; waits until it is there.
+
+        Args:
+            role: AT-SPI role name, equal.
+            name: accessible name: equal, or a glob where it contains ``*``.
+            text: text content: equal, or a glob where it contains ``*``.
+            window: title of the window that it is in, likewise.
+            nth: which of several, in document order; negative counts from the last.
+            showing: only elements that are on the screen.
+            timeout: seconds to wait for it.
+
+        Raises:
+            SetupError: it never came; the message says what was looked for and lists near misses.
+        """
+        ...
+
+    def find_all(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        window: str | None = None,
+        showing: bool = True,
+    ) -> Sequence[Element]:
+        """All elements that fit now, in document order; does not wait."""
+        ...
+
+
+Bursts = Iterator[list["Action"]]
+"""What a script yields: the actions that a person would do without looking at the screen again.
+
+A burst is never empty. ``wait``, ``done``, ``fail`` and ``answer`` stand alone in theirs, so that a burst is
+either input only (one code action) or exactly one of the words WAIT, DONE, FAIL, ANS.
+"""
+
+Script = Callable[[Screen], Bursts]
+"""Something that plays an episode: it looks at the screen between its bursts."""
+
+
+@runtime_checkable
+class TaskLike(Protocol):
+    """One task instance, all parameters drawn.
+
+    Attributes:
+        id: such as ``"kalgebra/plot-2d#1234"``; the same id is the same instance everywhere and for ever.
+        instruction: what the agent is asked.
+        verbose: the same as steps to follow, or empty.
+        max_steps: the default step limit.
+        difficulty: ``"easy"``, ``"medium"`` or ``"hard"``.
+        tags: free words to filter by.
+        source: where it comes from, with its licence.
+        params: the drawn and derived parameters, JSON-able.
+        split: ``"train"``, ``"test"``, or None where there are no splits.
+        seed: the instance's seed, None for a task without parameters.
+        feasible: False where FAIL is the right answer.
+        wrong_attempts: scripts that must not earn the reward, by name.
+    """
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def instruction(self) -> str: ...  # noqa: D102
+    @property
+    def verbose(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def max_steps(self) -> int: ...  # noqa: D102
+    @property
+    def difficulty(self) -> str: ...  # noqa: D102
+    @property
+    def tags(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def params(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def split(self) -> str | None: ...  # noqa: D102
+    @property
+    def seed(self) -> int | None: ...  # noqa: D102
+    @property
+    def feasible(self) -> bool: ...  # noqa: D102
+    @property
+    def wrong_attempts(self) -> Mapping[str, Script]: ...  # noqa: D102
+
+    def prepare(self, machine: Machine) -> None:
+        """Run the setup hooks on a freshly restored machine; returns when the first observation is ready.
+
+        Raises:
+            SetupError: a hook did not reach its state; the message names task, hook, and what was seen.
+            MachineError: the machine broke.
+        """
+        ...
+
+    def evaluate(self, final: FinalState) -> Verdict:
+        """Check the final state. Never raises: what goes wrong is the verdict's ``error``."""
+        ...
+
+    def oracle(self, screen: Screen) -> Bursts:
+        """Solve the task through an agent's actions."""
+        ...
+
+
+@runtime_checkable
+class TaskSource(Protocol):
+    """Where an environment gets its tasks. It is picklable, and making one reads nothing."""
+
+    def ids(self, split: str | None = None) -> list[str]:
+        """The ids of all tasks and templates (those that have instances in ``split``), in order."""
+        ...
+
+    def get(self, task_id: str, seed: int | None = None) -> TaskLike:
+        """One instance: of a template by ``seed`` (0 if None), or by an instance id such as ``"a/b#1234"``.
+
+        Raises:
+            TaskError: there is no such id; the message lists near matches.
+        """
+        ...
+
+    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> TaskLike:
+        """Draw an instance from the tasks that match ``pattern`` (id, glob, or None for all) and ``split``.
+
+        Raises:
+            TaskError: nothing matches, or no instance of the split was found.
+        """
+        ...

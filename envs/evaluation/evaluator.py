@@ -1,0 +1,87 @@
+"""The Evaluator: runs a task's checks on the final state and says pass, fail or error for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from deskgym.envs.episode import FinalState, Stop
+from deskgym.envs.errors import MachineError
+from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+
+
+class CheckFailed(Exception):  # noqa: N818 - it is an outcome, not an error
+    """Raised inside a check: the state is not right, and the message says how. The outcome is "fail"."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a final state.
+
+    Attributes:
+        name: as in the task file, such as ``"file.text"``.
+        test: returns whether it passed, and what was expected and found. CheckFailed is a fail;
+            any other exception is an error of the check.
+    """
+
+    name: str
+    test: Callable[[FinalState], tuple[bool, str]]
+
+    def __call__(self, final: FinalState) -> CheckResult:
+        """Carry it out; never raises."""
+        try:
+            passed, message = self.test(final)
+        except CheckFailed as failure:
+            return CheckResult(self.name, "fail", str(failure))
+        except MachineError as error:
+            return CheckResult(self.name, "error", f"the machine broke ({error.kind}): {error}")
+        except Exception as error:
+            return CheckResult(self.name, "error", f"{type(error).__name__}: {error}")
+        return CheckResult(self.name, "pass" if passed else "fail", message)
+
+
+End = Literal["done", "answer", "fail"]
+"""How an agent should end a task."""
+
+RIGHT_STOPS: Mapping[End, tuple[Stop, ...]] = {
+    "done": ("done", "limit"),
+    "answer": ("answer",),
+    "fail": ("fail",),
+}
+"""Which stops can earn the reward, by how the task should end.
+
+An agent that forgot DONE but left the right state when its steps ran out has solved the task: Spider2-V and
+ScienceBoard count it too. FAIL on a feasible task earns 0 whatever the state is, and so does an answer that
+nobody asked for.
+"""
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Runs all checks; all must pass.
+
+    The first line of every verdict is a check named ``stop``, with no weight in the partial score. All
+    checks run even when one has failed, so that the verdict tells all that is wrong.
+
+    Attributes:
+        checks: in order.
+        end: how the agent should end the episode.
+        notes: handed on to the verdict.
+    """
+
+    checks: Sequence[Check]
+    end: End = "done"
+    notes: Sequence[str] = ()
+
+    def evaluate(self, final: FinalState) -> Verdict:
+        """The verdict; never raises."""
+        if not self.checks and self.end != "fail":
+            return Verdict(0.0, error="the task has no checks", notes=tuple(self.notes))
+        results = [self._stop(final), *(check(final) for check in self.checks)]
+        return Verdict.from_checks(results, self.notes)
+
+    def _stop(self, final: FinalState) -> CheckResult:
+        legal = RIGHT_STOPS[self.end]
+        outcome: Literal["pass", "fail"] = "pass" if final.stop in legal else "fail"
+        return CheckResult("stop", outcome, f"stopped with {final.stop!r}; right is {self.end!r}", weight=0.0)

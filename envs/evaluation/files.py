@@ -1,0 +1,227 @@
+"""Checks of files that the agent left. The guest is hostile: all is read with limits, and nothing is followed.
+
+``Machine.get`` opens regular files only, with the agent's own rights in the agent's folders: a FIFO, a device, a
+folder, a missing file, a link that leads to one of these, and a file over the limit are a *fail* that says what was
+found. Only a broken machine is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError
+from deskgym.envs.evaluation.calls import HostFile, shown
+from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.predicates import Predicate, within
+from deskgym.envs.evaluation.state import lookup
+
+LIMIT = 16 << 20
+"""Bytes of a file that a check reads, unless it says otherwise."""
+MAX_ROWS = 100_000
+MAX_UNORDERED_ROWS = 2_000  # comparing without order is quadratic
+
+
+def read_file(final: FinalState, path: str, limit: int = LIMIT) -> bytes:
+    """A regular file's bytes, read once per final state.
+
+    Raises:
+        CheckFailed: it is missing, not a regular file, or larger than ``limit`` bytes.
+    """
+    try:
+        return final.read_once(f"file:{limit}:{path}", lambda machine: machine.get(path, limit=limit))
+    except GuestCallError as error:
+        raise CheckFailed(f"{path}: {error}") from None
+
+
+def read_text(final: FinalState, path: str, limit: int = LIMIT, encoding: str = "utf-8-sig") -> str:
+    """The same as text.
+
+    Raises:
+        CheckFailed: as ``read_file``, or it is not in this encoding.
+    """
+    try:
+        return read_file(final, path, limit).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise CheckFailed(f"{path}: not {encoding}: {error.reason} at byte {error.start}") from None
+
+
+def exists(final: FinalState, path: str, limit: int = LIMIT) -> tuple[bool, str]:
+    """There is a regular file of at most ``limit`` bytes."""
+    return True, f"{path} has {len(read_file(final, path, limit))} bytes"
+
+
+def absent(final: FinalState, path: str) -> tuple[bool, str]:
+    """There is nothing at this path, not even a dangling link."""
+    try:
+        kind = final.machine.guest.stat(path).get("type")
+    except GuestCallError as error:
+        return error.kind in ("FileNotFoundError", "NotADirectoryError"), f"{path}: {error}"
+    return False, f"{path} is there: a {kind}"
+
+
+def text(final: FinalState, path: str, that: Predicate, limit: int = LIMIT) -> tuple[bool, str]:
+    """A UTF-8 file's text fits a predicate."""
+    content = read_text(final, path, limit)
+    return that(content), f"{path} is {shown(content)}; right is {that}"
+
+
+def json_(
+    final: FinalState,
+    path: str,
+    that: Predicate,
+    at: str | list[str | int] | None = None,
+    limit: int = LIMIT,
+) -> tuple[bool, str]:
+    """A JSON file's value at a path in it fits a predicate."""
+    value = lookup(parse_json(read_text(final, path, limit), path), at)
+    return that(value), f"{path}{f' at {at}' if at else ''} is {shown(value)}; right is {that}"
+
+
+def parse_json(content: str, path: str = "the text") -> Any:
+    """Strict JSON: no NaN, no numbers of thousands of digits, no deep nesting.
+
+    Raises:
+        CheckFailed: it is none.
+    """
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"{word} is not JSON")
+
+    try:
+        return json.loads(content, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise CheckFailed(f"{path}: not JSON: {shown(str(error))}") from None
+
+
+def sha256(final: FinalState, path: str, digest: str, limit: int = LIMIT) -> tuple[bool, str]:
+    """A file's bytes have this SHA-256, in hexadecimal."""
+    found = hashlib.sha256(read_file(final, path, limit)).hexdigest()
+    return found == digest.lower(), f"{path} has {found}; right is {digest}"
+
+
+def parse_csv(content: str, path: str = "the text", delimiter: str = ",") -> list[list[str]]:
+    """All rows that are not empty.
+
+    Raises:
+        CheckFailed: it is not CSV, or has more than ``MAX_ROWS`` rows.
+    """
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True):
+            if row:
+                rows.append(row)
+            if len(rows) > MAX_ROWS:
+                raise CheckFailed(f"{path}: more than {MAX_ROWS} rows")
+    except csv.Error as error:
+        raise CheckFailed(f"{path}: not CSV: {error}") from None
+    return rows
+
+
+def csv_(
+    final: FinalState,
+    path: str,
+    rows: list[list[Any]],
+    ordered: bool = True,
+    abs: float = 0.0,
+    rel: float = 0.0,
+    delimiter: str = ",",
+    limit: int = LIMIT,
+) -> tuple[bool, str]:
+    """A CSV file's rows, its header included, equal ``rows``.
+
+    Cells are compared without the white space around them; where the right cell is a number, as numbers
+    within ``abs`` or ``rel``. Unordered rows are taken one to one, the first that fits.
+    """
+    found = parse_csv(read_text(final, path, limit), path, delimiter)
+    if len(found) != len(rows):
+        return False, f"{path} has {len(found)} rows; right are {len(rows)}"
+    if ordered:
+        for k, (row, want) in enumerate(zip(found, rows, strict=True), 1):
+            if not _same_row(row, want, abs, rel):
+                return False, f"{path}, row {k}: {shown(row)}; right is {shown(want)}"
+        return True, f"{path} has the {len(rows)} right rows"
+    if len(rows) > MAX_UNORDERED_ROWS:
+        raise ValueError(f"{len(rows)} rows are too many to compare without order ({MAX_UNORDERED_ROWS})")
+    left = list(found)
+    for want in rows:
+        k = next((k for k, row in enumerate(left) if _same_row(row, want, abs, rel)), -1)
+        if k < 0:
+            return False, f"{path} lacks the row {shown(want)}"
+        del left[k]
+    return True, f"{path} has the {len(rows)} right rows"
+
+
+def csv_gold(
+    final: FinalState,
+    path: str,
+    gold: HostFile,
+    ordered: bool = True,
+    abs: float = 0.0,
+    rel: float = 0.0,
+    delimiter: str = ",",
+    limit: int = LIMIT,
+) -> tuple[bool, str]:
+    """The same for the rows of a gold file beside the task file, which never enters the agent's machine."""
+    rows = parse_csv(gold.read_text("utf-8-sig"), gold.name, delimiter)
+    numbers = [[cell if _as_number(cell) is None else _as_number(cell) for cell in row] for row in rows]
+    return csv_(final, path, numbers, ordered, abs, rel, delimiter, limit)
+
+
+def csv_cell(
+    final: FinalState,
+    path: str,
+    row: int,
+    column: int | str,
+    that: Predicate,
+    delimiter: str = ",",
+    limit: int = LIMIT,
+) -> tuple[bool, str]:
+    """One cell fits a predicate; it is a number where it reads as one.
+
+    ``row`` counts from 1 below the header (0 is the header); ``column`` is a header, or counts from 1.
+    """
+    rows = parse_csv(read_text(final, path, limit), path, delimiter)
+    if not rows:
+        raise CheckFailed(f"{path}: it is empty")
+    header = [cell.strip() for cell in rows[0]]
+    if isinstance(column, str):
+        if column not in header:
+            raise CheckFailed(f"{path}: no column {column!r}; its header is {shown(header)}")
+        index = header.index(column)
+    else:
+        index = column - 1
+    try:
+        cell = rows[row][index].strip()
+    except IndexError:
+        raise CheckFailed(f"{path}: no row {row} with column {column!r}; it has {len(rows)} rows") from None
+    value: Any = _as_number(cell)
+    value = cell if value is None else value
+    return that(value), f"{path}, row {row}, column {column!r} is {shown(value)}; right is {that}"
+
+
+def _as_number(cell: str) -> float | None:
+    """A cell as a number, or None: of digits only, so that "nan", "1_000" and "inf" stay texts."""
+    try:
+        return float(cell) if cell.strip().lstrip("+-")[:1] in set("0123456789.") and "_" not in cell else None
+    except ValueError:
+        return None
+
+
+def _same_row(row: list[str], want: list[Any], abs: float, rel: float) -> bool:
+    return len(row) == len(want) and all(
+        _same_cell(cell, right, abs, rel) for cell, right in zip(row, want, strict=True)
+    )
+
+
+def _same_cell(cell: str, right: Any, abs: float, rel: float) -> bool:
+    if isinstance(right, bool):
+        return cell.strip().casefold() == str(right).casefold()
+    if isinstance(right, (int, float)):
+        value = _as_number(cell)
+        return value is not None and within(value, right, abs, rel)
+    return cell.strip() == ("" if right is None else str(right).strip())

@@ -1,0 +1,74 @@
+"""What the guest is told on its command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GuestConfig:
+    """How this guest shall live in its machine.
+
+    Attributes:
+        uid: whom programs and the agent's code run as; None means the guest's own user (no isolation).
+        gid: that user's group.
+        home: home folder of the agent's user.
+        state_dir: a folder that only the guest's own user may read: framebuffer, X cookie, settings.
+        runtime_dir: XDG_RUNTIME_DIR of the agent's user.
+        tmp_dir: TMPDIR of the agent's user.
+        processes: RLIMIT_NPROC of the agent's user, or None to leave it. It counts per uid, so on a
+            host's shared uid it would count the host's processes too.
+        marker: put into the environment of all that is started, so that the host can find what is left.
+        remove: a folder that is removed at the end, for a host that is gone by then.
+    """
+
+    uid: int | None = None
+    gid: int | None = None
+    home: str = "/home/user"
+    state_dir: str = "/run/deskgym"
+    runtime_dir: str = "/run/user/1000"
+    tmp_dir: str = "/tmp"
+    processes: int | None = None
+    marker: str = ""
+    remove: str | None = None
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """Uid and gid that the agent's files belong to."""
+        if self.uid is None:
+            return os.getuid(), os.getgid()
+        return self.uid, self.uid if self.gid is None else self.gid
+
+
+def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfig]:
+    """The command line: where the control channel is, and the config."""
+    parser = argparse.ArgumentParser(prog="deskgym.envs.guest", description="The guest of a deskgym machine.")
+    channel = parser.add_mutually_exclusive_group(required=True)
+    channel.add_argument("--fd", type=int, help="the control socket, inherited as this file descriptor")
+    channel.add_argument("--port", help="the control channel as a character device (virtio-serial)")
+    parser.add_argument("--uid", type=int, help="run programs as this user; default: as the guest's own")
+    parser.add_argument("--gid", type=int, help="that user's group; default: the same number")
+    parser.add_argument("--home", default=GuestConfig.home)
+    parser.add_argument("--state-dir", default=GuestConfig.state_dir)
+    parser.add_argument("--runtime-dir", help="default: /run/user/UID")
+    parser.add_argument("--tmp-dir", default=GuestConfig.tmp_dir)
+    parser.add_argument("--processes", type=int, help="RLIMIT_NPROC of the agent's user")
+    parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")
+    parser.add_argument("--remove", help="a folder to remove at the end")
+    options = parser.parse_args(argv)
+    uid = os.getuid() if options.uid is None else options.uid
+    config = GuestConfig(
+        uid=options.uid,
+        gid=options.gid,
+        home=options.home,
+        state_dir=options.state_dir,
+        runtime_dir=options.runtime_dir or f"/run/user/{uid}",
+        tmp_dir=options.tmp_dir,
+        processes=options.processes,
+        marker=options.marker,
+        remove=options.remove,
+    )
+    return options, config

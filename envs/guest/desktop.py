@@ -1,0 +1,228 @@
+"""Starts the desktop: X, the session bus, the accessibility bus and the window manager, as much as can be at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from .config import GuestConfig
+from .errors import StartFailed
+from .processes import Reaper
+from .services import Service, first_line
+from .xserver import XServer
+
+if TYPE_CHECKING:
+    from .accessibility import AccessibilityReader
+    from .accessibility_bus import Bus
+    from .executor import Executor
+    from .screen import Screen
+
+Box = tuple[int, int, int, int]
+BACKGROUND = 0x3B4252
+DEADLINE = 20.0
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
+
+
+class Desktop:
+    """A running desktop.
+
+    Attributes:
+        screen: our connection to X.
+        reader: reads the accessible elements.
+        executor: runs code actions.
+        env: what its programs have in their environment.
+        timings: ms from the call to each part's being ready.
+    """
+
+    screen: Screen
+    reader: AccessibilityReader
+    executor: Executor
+
+    def __init__(self, config: GuestConfig, reaper: Reaper, env: dict[str, str]) -> None:
+        self.env = env
+        self.timings: dict[str, float] = {}
+        self.services: list[Service] = []
+        self._config, self._reaper = config, reaper
+        self._unread: Box | None = None  # what has changed since the elements were read
+        self._begun = time.perf_counter()
+
+    def _mark(self, name: str) -> None:
+        self.timings[name] = round((time.perf_counter() - self._begun) * 1000, 1)
+
+    async def start(self, width: int, height: int) -> int:
+        """Start everything; returns a descriptor of the framebuffer's file, opened for reading.
+
+        Raises:
+            StartFailed: a part did not come up in time.
+        """
+        loop = asyncio.get_running_loop()
+        self.server = XServer(self._config, self._reaper, (width, height))
+        self.services.append(self.server.service)
+        self._describe_environment()
+        bus_ready = self._start_bus()
+        x_waiting = loop.create_task(self.server.ready(DEADLINE))
+        accessible = loop.create_task(self._accessibility(bus_ready, (width, height)))
+        try:
+            from Xlib import Xatom
+
+            from . import screen  # while X starts on the other core
+
+            await x_waiting
+            self._mark("x")
+            name = self.server.display
+            os.environ.update(DISPLAY=name, XAUTHORITY=self.server.authority)
+            self.env.update(DISPLAY=name, XAUTHORITY=self.server.authority)
+            self.screen = screen.Screen(loop, name)
+            self._mark("connected")
+            root = self.screen.connection.root
+            root.change_attributes(background_pixel=BACKGROUND)
+            root.clear_area()
+            self.screen.connection.flush()
+            manager = self._service(["openbox", "--sm-disable", "--config-file", f"{_HERE}/openbox.xml"])
+            from .executor import Executor
+
+            self.executor = Executor(self._config, self._reaper, self.env)
+            self.executor.start()
+            self._mark("zygote")
+            managing = loop.create_task(
+                self.screen.connection.until(
+                    lambda: manager.ended.done() or self.screen.windows.managed(), time.monotonic() + DEADLINE
+                )
+            )
+            if not await managing or manager.ended.done():
+                raise manager.failure("did not take over the windows")
+            self._mark("window_manager")
+            await accessible
+            # without this property Qt 5 asks for the address in the background, and then half the time never registers
+            self.screen.connection.root.change_property(
+                self.screen.connection.atom("AT_SPI_BUS"), Xatom.STRING, 8, self.env["AT_SPI_BUS_ADDRESS"].encode()
+            )
+            await self._set_activation_environment()
+            await self.executor.ready(DEADLINE)
+            self._mark("desktop")
+        except BaseException:
+            accessible.cancel()
+            x_waiting.cancel()
+            raise
+        return os.open(self.server.framebuffer, os.O_RDONLY | os.O_CLOEXEC)
+
+    def alive(self) -> bool:
+        """Whether the X server runs."""
+        return not self.server.service.ended.done()
+
+    def failed(self) -> str:
+        """Which parts of the desktop have ended, with their last words; empty when none has."""
+        return "; ".join(str(s.failure("ended")) for s in self.services if s.ended.done())
+
+    def note_change(self, box: Box | None) -> None:
+        """Keep in mind that this part of the screen has changed."""
+        if box is not None:
+            known = self._unread or box
+            self._unread = (
+                min(known[0], box[0]), min(known[1], box[1]), max(known[2], box[2]), max(known[3], box[3])
+            )  # fmt: skip
+
+    def take_change(self) -> Box | None:
+        """The part of the screen that has changed since the last call."""
+        box, self._unread = self._unread, None
+        return box
+
+    def _describe_environment(self) -> None:
+        runtime = self._config.runtime_dir
+        self.env.update(
+            DBUS_SESSION_BUS_ADDRESS=f"unix:path={runtime}/bus",
+            XDG_SESSION_TYPE="x11",
+            XDG_CURRENT_DESKTOP="deskgym",
+            XDG_CONFIG_DIRS="/etc/xdg",
+            XDG_DATA_DIRS="/usr/local/share:/usr/share",
+            QT_ACCESSIBILITY="1",
+            QT_LINUX_ACCESSIBILITY_ALWAYS_ON="1",
+            QT_QPA_PLATFORM="xcb",
+            QT_AUTO_SCREEN_SCALE_FACTOR="0",
+            GDK_BACKEND="x11",
+            GTK_MODULES="gail:atk-bridge",
+            GTK_IM_MODULE="gtk-im-context-simple",
+            XMODIFIERS="@im=none",
+            GIO_USE_VFS="local",  # no gvfs daemons: a file is a file
+            LIBGL_ALWAYS_SOFTWARE="1",
+            QTWEBENGINE_DISABLE_SANDBOX="1",  # the machine is the sandbox; nested ones need rights that it lacks
+        )
+
+    def _service(self, argv: list[str], user: str = "agent", pass_fds: tuple[int, ...] = (), **more: str) -> Service:
+        env = {**self.env, **more}
+        if self._config.marker:
+            env["DESKGYM_MACHINE"] = self._config.marker
+        service = Service.start(self._config, self._reaper, argv, env=env, user=user, pass_fds=pass_fds)
+        self.services.append(service)
+        return service
+
+    def _start_bus(self) -> tuple[Service, int]:
+        ready_read, ready_write = os.pipe()
+        os.set_blocking(ready_read, False)
+        address = self.env["DBUS_SESSION_BUS_ADDRESS"]
+        try:
+            service = self._service(
+                [
+                    "dbus-daemon", "--nofork", "--nopidfile", "--nosyslog", f"--config-file={_HERE}/session-bus.conf",
+                    f"--address={address}", f"--print-address={ready_write}",
+                ],
+                pass_fds=(ready_write,),
+            )  # fmt: skip
+        finally:
+            os.close(ready_write)
+        return service, ready_read
+
+    async def _accessibility(self, bus_ready: tuple[Service, int], size: tuple[int, int]) -> None:
+        """Bring up the accessibility bus, say that it is enabled, and connect a reader."""
+        await first_line(*bus_ready, DEADLINE)
+        self._mark("session_bus")
+        path = next((path for path in _LAUNCHERS if os.path.exists(path)), None)
+        if path is None:
+            raise StartFailed("at-spi-bus-launcher is missing: install at-spi2-core")
+        # without settings of its own it starts no dconf service to store them
+        launcher = self._service([path, "--launch-immediately", "--a11y=1"], GSETTINGS_BACKEND="memory")
+        from .accessibility import AccessibilityReader
+        from .accessibility_bus import Bus
+
+        session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"])
+        await session.connect()
+        await _owned(session, "org.a11y.Bus", launcher)
+        answer = await session.call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
+        self._mark("accessibility_bus")
+        self.env["AT_SPI_BUS_ADDRESS"] = str(answer[0])
+        self.reader = AccessibilityReader(str(answer[0]), size)
+        await self.reader.connect()
+        self._mark("accessibility")
+        self._session = session
+
+    async def _set_activation_environment(self) -> None:
+        """Tell the session bus what the programs that it starts shall have in their environment."""
+        await self._session.call(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+            "UpdateActivationEnvironment", "a{ss}", self.env,
+        )  # fmt: skip
+
+
+async def _owned(session: Bus, name: str, service: Service) -> None:
+    """Wait until somebody on the bus has this name."""
+    bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+    appeared = asyncio.Event()
+
+    def heard(sender: str, path: str, interface: str, member: str, detail: str) -> None:
+        if detail == name:
+            appeared.set()
+
+    session.on_signal = heard
+    rule = f"type='signal',sender='{bus[0]}',interface='{bus[2]}',member='NameOwnerChanged',arg0='{name}'"
+    await session.call(*bus, "AddMatch", "s", rule)
+    answer = await session.call(*bus, "NameHasOwner", "s", name)
+    if not answer[0]:
+        waiting: asyncio.Future[Any] = asyncio.ensure_future(appeared.wait())
+        await asyncio.wait({waiting, service.ended}, timeout=DEADLINE, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if not appeared.is_set():
+            raise service.failure(f"did not take the name {name}")

@@ -1,0 +1,126 @@
+"""One step in one round trip: input, code, settling and accessible elements, each with its time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .damage import Box
+from .desktop import Desktop
+
+
+async def perform(
+    desktop: Desktop,
+    events: Sequence[dict[str, Any]] = (),
+    settle: Mapping[str, float] | None = None,
+    code: Mapping[str, Any] | None = None,
+    elements: Mapping[str, Any] | None = None,
+    tree: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Carry out events, run code, wait until the screen has settled, read what was asked; see ``Display.perform``.
+
+    Returns:
+        ``settled``, ``damage`` as (x, y, width, height) of what changed since the last report, or None, ``timing``
+        in ms, and under their own names the answers to ``code``, ``elements`` and ``tree``.
+    """
+    timing: dict[str, float] = {}
+    answer: dict[str, Any] = {"timing": timing}
+    screen = desktop.screen
+    began = time.perf_counter()
+
+    def mark(name: str) -> None:
+        nonlocal began
+        now = time.perf_counter()
+        timing[name] = round((now - began) * 1000, 3)
+        began = now
+
+    await screen.events(events)
+    mark("input")
+    if code is not None:
+        answer["code"] = await desktop.executor.run(**code)
+        screen.damage.input()
+        mark("code")
+    settled = settle is None or await screen.settle(float(settle["quiet_ms"]), float(settle["cap_ms"]))
+    answer["settled"] = settled
+    if settle is not None:
+        mark("settle")
+    screen.connection.pump()
+    box = screen.damage.take()
+    answer["damage"] = _rectangle(box)
+    desktop.note_change(box)
+    if elements is not None:
+        answer["elements"] = await read_elements(desktop, **elements)
+        mark("elements")
+    if tree is not None:
+        answer["tree"] = await read_tree(desktop, **tree)
+        mark("tree")
+    return answer
+
+
+def _rectangle(box: Box | None) -> list[int] | None:
+    return None if box is None else [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+
+
+async def read_elements(
+    desktop: Desktop, limit: int = 4096, deadline: float = 0.5, fresh: bool = False
+) -> dict[str, Any]:
+    """The visible accessible elements.
+
+    Args:
+        desktop: where.
+        limit: most rows.
+        deadline: seconds until what is there is returned.
+        fresh: read all again, whatever has changed.
+
+    Returns:
+        ``rows``: little-endian int32 bytes, ``ELEMENT_COLUMNS`` each; ``texts``: per row (role, name, text or
+        value, reference); ``complete`` and ``cut``.
+    """
+    desktop.screen.connection.pump()
+    desktop.note_change(desktop.screen.damage.take())
+    box = desktop.take_change()
+    damage: Any = "all" if fresh else (None if box is None else tuple(_rectangle(box) or ()))
+    found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=limit)
+    texts = [
+        (role, name, text or value, ref)
+        for role, name, text, value, ref in zip(
+            found.roles, found.names, found.texts, found.values, found.refs, strict=True
+        )
+    ]
+    return {"rows": found.rows.tobytes(), "texts": texts, "complete": found.complete, "cut": found.cut}
+
+
+async def read_tree(desktop: Desktop, app: str | int | None = None, **options: Any) -> dict[str, Any]:
+    """The whole accessible tree of a program, or of all; see ``AccessibilityReader.tree``."""
+    found = await desktop.reader.tree(app, **options)
+    return found.message()
+
+
+async def act(desktop: Desktop, ref: str, do: str, value: Any = None, deadline: float = 2.0) -> dict[str, Any]:
+    """Do something to one accessible element, for hooks and evaluators.
+
+    Args:
+        desktop: where.
+        ref: the element, as ``tree`` and ``elements`` name it.
+        do: ``"action"`` (value: its name), ``"set_text"``, ``"set_value"``, ``"select"`` (a child's number) or
+            ``"grab_focus"``.
+        value: what that takes.
+        deadline: seconds for the program to answer.
+    """
+    hands = desktop.reader
+    if do == "grab_focus":
+        await hands.grab_focus(ref, deadline=deadline)
+    elif do in ("action", "set_text", "set_value", "select"):
+        await getattr(hands, do)(ref, value, deadline=deadline)
+    else:
+        raise ValueError(f"{do!r} cannot be done to an element; action, set_text, set_value, select, grab_focus can")
+    return {}
+
+
+async def wait_change(desktop: Desktop, timeout: float = 0.25) -> dict[str, Any]:
+    """Wait until something on the screen changes that nobody was told of yet, at most ``timeout`` seconds."""
+    screen = desktop.screen
+    screen.connection.ensure()
+    end = time.monotonic() + min(timeout, 60.0)
+    return {"changed": await screen.connection.until(lambda: screen.damage.changed is not None, end)}

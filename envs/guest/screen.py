@@ -1,0 +1,129 @@
+"""The guest's hands and eyes on its screen: carries out input events and tells when the screen has settled."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from Xlib import X, error
+from Xlib.ext import xtest
+
+from .damage import DamageWatch
+from .errors import DisplayLost
+from .keyboard import Keyboard
+from .windows import Windows
+from .xconnection import XConnection
+
+MAX_WAIT = 60.0
+
+
+class Screen:
+    """One X screen, driven by XTEST.
+
+    Args:
+        loop: the event loop.
+        name: the display, such as ``":0"``.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self.connection = XConnection(loop, name)
+        self.windows = Windows(self.connection)
+        self.damage = DamageWatch(self.connection, loop)
+        self.keyboard = Keyboard(self.connection, self._barrier)
+
+    async def _barrier(self) -> None:
+        await self.windows.pong(time.monotonic() + 1.0)
+
+    async def events(self, events: Sequence[dict[str, Any]]) -> None:
+        """Carry out input events (``INPUT_EVENTS``), after connecting again if that is needed.
+
+        Raises:
+            DisplayLost: the X server is gone.
+            ValueError: an event is none.
+        """
+        self.connection.ensure()
+        try:
+            for event in events:
+                await self._event(event)
+            self.connection.display.sync()
+        except (error.ConnectionClosedError, OSError) as problem:
+            self.connection.close()
+            raise DisplayLost(f"the X server went away: {problem}") from problem
+        self.damage.input()
+
+    async def _event(self, event: dict[str, Any]) -> None:
+        display = self.connection.display
+        kind = event.get("t")
+        if kind == "move":
+            xtest.fake_input(display, X.MotionNotify, x=int(event["x"]), y=int(event["y"]))
+        elif kind in ("down", "up"):
+            number = int(event["b"])
+            if not 1 <= number <= 9:
+                raise ValueError(f"pointer button {number}: there are 1 to 9")
+            xtest.fake_input(display, X.ButtonPress if kind == "down" else X.ButtonRelease, number)
+        elif kind == "scroll":
+            for amount, buttons in ((int(event.get("dy", 0)), (4, 5)), (int(event.get("dx", 0)), (6, 7))):
+                for _ in range(min(abs(amount), 1000)):
+                    xtest.fake_input(display, X.ButtonPress, buttons[amount > 0])
+                    xtest.fake_input(display, X.ButtonRelease, buttons[amount > 0])
+        elif kind in ("keydown", "keyup"):
+            await self.keyboard.key(event["k"], kind == "keydown")
+        elif kind == "type":
+            locked = bool(self.connection.root.query_pointer().mask & X.LockMask)
+            await self.keyboard.type(event["s"], caps_lock=locked)
+        elif kind == "wait":
+            self.connection.flush()
+            await asyncio.sleep(max(0.0, min(float(event["s"]), MAX_WAIT)))
+        else:
+            raise ValueError(f"unknown event {event!r}")
+
+    async def settle(self, quiet_ms: float, cap_ms: float) -> bool:
+        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before."""
+        watch, connection = self.damage, self.connection
+        start = time.monotonic()
+        end = start + cap_ms / 1000
+        quiet = quiet_ms / 1000
+        watch.watching = True
+        watch.rearm()
+        try:
+            if not await self.windows.pong(end):
+                return False
+            ready = time.monotonic()
+            while True:
+                connection.pump()
+                now = time.monotonic()
+                until = max(ready, watch.last) + quiet
+                if now >= until:
+                    return True
+                if now >= end:
+                    return False
+                await connection.next_events(min(until, end))
+        except error.ConnectionClosedError as problem:
+            connection.close()
+            raise DisplayLost("the X server went away while it settled") from problem
+        finally:
+            watch.watching = False
+
+    async def release(self) -> dict[str, Any]:
+        """Let go of every key and button that is held, and switch Caps Lock off."""
+        self.connection.ensure()
+        display = self.connection.display
+        held = [
+            8 * index + bit
+            for index, byte in enumerate(display.query_keymap())
+            for bit in range(8)
+            if byte & (1 << bit)
+        ]
+        for code in held:
+            self.keyboard.press(code, False)
+        mask = self.connection.root.query_pointer().mask
+        buttons = [n for n in range(1, 6) if mask & (X.Button1Mask << (n - 1))]
+        for number in buttons:
+            xtest.fake_input(display, X.ButtonRelease, number)
+        if mask & X.LockMask:
+            await self.keyboard.key("capslock", True)
+            await self.keyboard.key("capslock", False)
+        display.sync()
+        return {"keys": len(held), "buttons": len(buttons)}

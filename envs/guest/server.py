@@ -1,0 +1,209 @@
+"""The guest: answers the host's requests one after the other, and ends with all its children when the host is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import performer
+from .channel import Channel
+from .commands import Commands
+from .config import GuestConfig, parse_arguments
+from .desktop import Desktop
+from .errors import DisplayLost
+from .files import Files
+from .processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
+from .programs import Programs
+from .protocol import VERSION
+from .session import base_environment, make_folders
+
+
+class WithDescriptor(dict[str, Any]):
+    """A result that carries a file descriptor with it, which is closed once it is sent."""
+
+    fd: int
+
+
+class Server:
+    """Dispatches requests to the parts of the guest."""
+
+    def __init__(self, config: GuestConfig, loop: asyncio.AbstractEventLoop, fd: int) -> None:
+        self._config, self._loop = config, loop
+        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.ended = loop.create_future()
+        self._channel = Channel(loop, fd, self._queue.put_nowait, self._end)
+        self._reaper = Reaper(loop)
+        self._env = base_environment(config)
+        self._commands = Commands(config, self._reaper, self._env)
+        self._programs = Programs(config, self._reaper, self._commands)
+        self._desktop: Desktop | None = None
+        files = Files(config)
+        self._methods: dict[str, Callable[..., Any]] = {
+            "hello": self._hello,
+            "run": self._commands.run,
+            "write": files.write,
+            "write_many": files.write_many,
+            "read": files.read,
+            "read_many": files.read_many,
+            "stat": files.stat,
+            "list": files.list,
+            "desktop": self._start_desktop,
+            "launch": self._launch,
+            "last_words": self._programs.last_words,
+            "perform": self._on_desktop(performer.perform),
+            "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
+            "elements": self._on_desktop(performer.read_elements),
+            "tree": self._on_desktop(performer.read_tree),
+            "wait_change": self._on_desktop(performer.wait_change),
+            "act": self._on_desktop(performer.act),
+            "release": self._on_desktop(lambda desktop: desktop.screen.release()),
+            "windows": self._on_desktop(lambda desktop: {"windows": desktop.screen.windows.all()}),
+            "wait_window": self._on_desktop(_wait_window),
+            "activate": self._on_desktop(lambda desktop, id: desktop.screen.windows.activate(id) or {}),
+            "close": self._on_desktop(lambda desktop, id: desktop.screen.windows.close(id) or {}),
+        }
+
+    async def _start_desktop(self, width: int, height: int) -> dict[str, Any]:
+        """Start the desktop, once; the answer carries the framebuffer's descriptor."""
+        if self._desktop is not None:
+            raise ValueError("the desktop runs already")
+        if not (64 <= width <= 16384 and 64 <= height <= 16384):
+            raise ValueError(f"a screen of {width}x{height}: 64 to 16384 pixels each way are possible")
+        desktop = Desktop(self._config, self._reaper, self._env)
+        fd = await desktop.start(width, height)
+        self._desktop = desktop
+        gc.collect()
+        gc.freeze()
+        answer = WithDescriptor(timing=desktop.timings, display=desktop.server.display, env=self._env)
+        answer.fd = fd
+        return answer
+
+    def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The method with the running desktop as its first argument."""
+
+        async def call(**params: Any) -> Any:
+            desktop = self._desktop
+            if desktop is None:
+                raise LookupError("there is no desktop: call 'desktop' first")
+            try:
+                result = method(desktop, **params)
+                return await result if inspect.isawaitable(result) else result
+            except Exception as error:
+                if desktop.alive():
+                    raise
+                raise DisplayLost(f"{desktop.failed()} ({error})") from error
+
+        return call
+
+    async def _launch(self, **params: Any) -> dict[str, Any]:
+        return await self._programs.launch(self._desktop, **params)
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def _hello(self) -> dict[str, Any]:
+        return {"version": VERSION, "pid": os.getpid(), "python": sys.version.split()[0]}
+
+    async def serve(self) -> None:
+        """Answer requests until the channel ends."""
+        working = self._loop.create_task(self._work())
+        await self.ended
+        working.cancel()
+
+    async def _work(self) -> None:
+        while True:
+            request = await self._queue.get()
+            number = request.get("id") if isinstance(request, dict) else None
+            try:
+                result = await self._answer(request)
+                fds = (result.fd,) if isinstance(result, WithDescriptor) else ()
+                await self._channel.send({"id": number, "result": result}, fds)
+                for fd in fds:
+                    os.close(fd)
+            except asyncio.CancelledError:
+                raise
+            except BrokenPipeError:
+                self._end()
+            except BaseException as error:
+                await self._channel.send({"id": number, "error": describe(error)})
+
+    async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        method = self._methods.get(request.get("method", ""))
+        if method is None:
+            raise LookupError(f"no method {request.get('method')!r}; there are {', '.join(sorted(self._methods))}")
+        result = method(**request.get("params", {}))
+        if inspect.isawaitable(result):
+            result = await result
+        return result  # type: ignore[no-any-return]
+
+    def kill_everything(self) -> None:
+        """End all processes that live by this guest."""
+        own = os.getpid()
+        if own == 1:
+            return  # the kernel does it when PID 1 exits
+        mark = f"DESKGYM_MACHINE={self._config.marker}".encode() if self._config.marker else b""
+        kill_all(lambda: members(own, mark), patience=3.0)
+
+
+async def _wait_window(desktop: Desktop, **params: Any) -> dict[str, Any]:
+    return {"window": await desktop.screen.windows.wait_for(**params)}
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """An exception as an answer's error: ``kind`` is ``error.kind`` or its class's name."""
+    kind = getattr(error, "kind", None)
+    if isinstance(kind, str):
+        return {"kind": kind, "message": str(error)}
+    message = str(error) or type(error).__name__
+    if not isinstance(error, (OSError, LookupError, ValueError, TimeoutError)):
+        frames = traceback.extract_tb(error.__traceback__)[-2:]
+        where = " < ".join(f"{os.path.basename(f.filename)}:{f.lineno}" for f in reversed(frames))
+        message = f"{message} ({where})"
+    return {"kind": type(error).__name__, "message": message[:10_000]}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the guest until the host is gone."""
+    options, config = parse_arguments(argv)
+    fd = options.fd if options.fd is not None else os.open(options.port, os.O_RDWR | os.O_NOCTTY)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os.umask(0o022)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.set_inheritable(int(name), False)
+            except OSError:
+                pass
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    make_folders(config)
+    gc.freeze()
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        server: Server | None = None
+
+        async def serve() -> None:
+            nonlocal server
+            server = Server(config, loop, fd)
+            loop.add_signal_handler(signal.SIGTERM, server._end)
+            await server.serve()
+
+        try:
+            runner.run(serve())
+        finally:
+            if server is not None:
+                server.kill_everything()
+            if config.remove is not None:
+                import shutil
+
+                shutil.rmtree(config.remove, ignore_errors=True)
+            os._exit(0)

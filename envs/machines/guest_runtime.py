@@ -1,0 +1,157 @@
+"""The guest runtime: a read-only folder with the guest's code and the few libraries that it needs, nothing else.
+
+The host's site-packages never enter a machine: they may hold this package, whose evaluators and golds an agent must
+not read. The folder is built once per interpreter, library versions and guest source, and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import compileall
+import hashlib
+import os
+import py_compile
+import shutil
+import sys
+import sysconfig
+import tempfile
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.sandbox_host import cache_folder
+
+FORMAT = 5
+REQUIRED = ("msgpack", "dbus-fast", "python-xlib", "six")
+OPTIONAL = ("pillow", "pyautogui", "pyscreeze", "pytweening", "pymsgbox", "pygetwindow", "pyrect")
+"""MouseInfo is left out: it ends the interpreter where there is no tkinter. PyAutoGUI lives well without it."""
+
+INSIDE = "/opt/deskgym/guest"
+PYTHON_INSIDE = "/opt/deskgym/python"
+SOURCE = Path(__file__).resolve().parent.parent / "guest"
+
+_BOOT = '''"""Starts the guest as PID 1 of a sandbox."""
+
+import os
+import site
+import sys
+
+os.chmod("/tmp", 0o1777)
+site.setquit()  # -S leaves exit() and help() out, which code actions may call
+site.sethelper()
+sys.path.insert(0, "/opt/deskgym/guest")
+
+from deskgym.envs.guest.server import main
+
+sys.exit(main(sys.argv[1:]))
+'''
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that runs the guest, seen from inside a machine.
+
+    Attributes:
+        path: its program inside.
+        prefix: the host folder to mount at ``PYTHON_INSIDE``, or None where /usr has it.
+        libraries: folder inside to put on LD_LIBRARY_PATH (a Python built with ``--enable-shared``), or None.
+        masked: folders inside that must be hidden: its site-packages.
+    """
+
+    path: str
+    prefix: str | None = None
+    libraries: str | None = None
+    masked: tuple[str, ...] = ()
+
+
+@cache
+def find_interpreter() -> Interpreter:
+    """The interpreter that runs this process, as machines see it."""
+    program = os.path.realpath(sys.executable)
+    prefix = os.path.realpath(sys.base_prefix)
+    if prefix == "/usr" or prefix.startswith("/usr/"):
+        return Interpreter(program)
+    inside = f"{PYTHON_INSIDE}/{os.path.relpath(program, prefix)}"
+    lib = f"{PYTHON_INSIDE}/{sys.platlibdir}"
+    site = f"{lib}/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    shared = bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
+    return Interpreter(inside, prefix, lib if shared else None, (site,))
+
+
+@cache
+def build_guest_runtime() -> Path:
+    """Find the guest runtime in the cache, or build it.
+
+    Raises:
+        MachineError: a library that the guest needs is not installed.
+    """
+    names = {name: _distribution(name) for name in (*REQUIRED, *OPTIONAL)}
+    missing = [name for name in REQUIRED if names[name] is None]
+    if missing:
+        raise MachineError(
+            f"the guest needs {', '.join(missing)}: `{sys.executable} -m pip install {' '.join(missing)}`",
+            kind="not_installed",
+        )
+    found = [dist for dist in names.values() if dist is not None]
+    sources = sorted(p for p in SOURCE.rglob("*") if p.is_file() and p.suffix != ".pyc")
+    digest = hashlib.sha256(f"{FORMAT} {sys.version} {sysconfig.get_config_var('SOABI')} {_BOOT}".encode())
+    for dist in found:
+        digest.update(f"{dist.metadata['Name']} {dist.version} {dist.locate_file('')}".encode())
+    for source in sources:
+        digest.update(str(source.relative_to(SOURCE)).encode() + b"\0" + source.read_bytes() + b"\0")
+    folder = cache_folder() / f"guest-{digest.hexdigest()[:16]}"
+    if not folder.is_dir():
+        _build(folder, found, sources)
+    return folder
+
+
+def _distribution(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _build(folder: Path, distributions: list[metadata.Distribution], sources: list[Path]) -> None:
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+    try:
+        for distribution in distributions:
+            _copy_distribution(distribution, building)
+        package = building / "deskgym" / "envs"
+        package.mkdir(parents=True)
+        (building / "deskgym" / "__init__.py").touch()
+        (package / "__init__.py").touch()
+        for source in sources:
+            target = package / "guest" / source.relative_to(SOURCE)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        (building / "boot.py").write_text(_BOOT)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the libraries' own code
+            compileall.compile_dir(
+                building, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, workers=1
+            )
+        for path in (building, *building.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+        try:
+            building.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _copy_distribution(distribution: metadata.Distribution, target: Path) -> None:
+    for file in distribution.files or ():
+        if file.parts[0] in ("..", "/") or file.is_absolute() or file.suffix == ".pyc" or "tests" in file.parts:
+            continue
+        if file.parts[0].endswith((".dist-info", ".egg-info")) or file.name.endswith(".pth"):
+            continue
+        source = Path(str(distribution.locate_file(file)))
+        if source.is_file():
+            copy = target.joinpath(*file.parts)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copy)

@@ -1,0 +1,324 @@
+"""The supervisor: one tiny process per host process that starts sandboxes, and outlives its parent to end them.
+
+A script of its own (standard library only), started as ``python -IS supervisor.py CONFIG``. It is a subreaper, so the
+containers' PID 1 become its children: it sees at once when one ends, and leaves no zombies to anybody else. When its
+parent dies, however that happens, it kills every container, removes what they left, and exits.
+
+Requests come as JSON over a SOCK_SEQPACKET socket, each with a socket for its answer (SCM_RIGHTS):
+``{"op": "start", "name": ...}`` with the guest's end of the control channel and a descriptor for its log →
+``{"pid": n}`` with a pidfd, or ``{"error": text}``; ``{"op": "stop", "name": ...}`` → ``{}`` once nothing is left.
+"""
+
+import array
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+PR_SET_CHILD_SUBREAPER = 36
+GUEST_FD = 3
+LOG_TAIL = 2000
+WATCH_MS = 200
+PAGE = os.sysconf("SC_PAGE_SIZE")
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # it ends with its parent, not before
+
+
+@dataclass
+class Config:
+    """What the parent says at the start (JSON on the command line).
+
+    Attributes:
+        socket: descriptor of the request socket.
+        parent: descriptor of a pidfd of the parent.
+        lock: descriptor of the state folder's lock, held as long as this process lives.
+        runtime: path of the OCI runtime.
+        options: global options of the runtime.
+        folder: this process's state folder: one folder per container in it.
+        scratch: this process's folder of snapshots and layers, owned by the machines' root.
+        remove: command that deletes a folder of files that belong to the machines' users.
+    """
+
+    socket: int
+    parent: int
+    lock: int
+    runtime: str
+    options: "list[str]"
+    folder: str
+    scratch: str
+    remove: "list[str]"
+
+
+@dataclass
+class Container:
+    """One container, from the request to start it until nothing of it is left."""
+
+    name: str
+    log: int
+    answer: "socket.socket | None"
+    memory: int = 0  # bytes that its processes may have, watched from here; 0 where a control group limits them
+    starter: int = 0  # pid of the runtime while it starts the container
+    pid: int = 0  # its PID 1, as the host sees it
+    pidfd: int = -1
+    cleaner: int = 0  # pid of the runtime while it removes the container
+    waiting: "list[socket.socket]" = field(default_factory=list)  # for the end
+    stopping: bool = False
+
+
+class Supervisor:
+    """The event loop: requests, children that end, and the parent's end."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._requests = socket.socket(fileno=config.socket)
+        self._containers: "dict[str, Container]" = {}
+        self._ending = False
+
+    def run(self) -> None:
+        """Serve until the parent is gone and everything is cleaned up."""
+        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        for fd in (wake_read, self._config.socket, self._config.parent):
+            poll.register(fd, select.POLLIN)
+        sweep(self._config)
+        while not self._ending or self._containers:
+            for fd, _ in poll.poll(self._watch()):
+                if fd == wake_read:
+                    os.read(wake_read, 4096)
+                elif fd == self._config.parent or not self._receive():
+                    poll.unregister(self._config.socket)
+                    poll.unregister(self._config.parent)
+                    self._end()
+                    break
+            self._reap()
+        remove_state(self._config, self._config.folder, self._config.scratch)
+
+    def _receive(self) -> bool:
+        """Take one request; False when the parent is gone."""
+        try:
+            data, ancillary, _, _ = self._requests.recvmsg(1 << 16, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            return False
+        fds = array.array("i")
+        for _, _, rights in ancillary:
+            fds.frombytes(rights[: len(rights) - len(rights) % fds.itemsize])
+        if not data:
+            return False
+        request = json.loads(data)
+        answer = socket.socket(fileno=fds[0])
+        if request["op"] == "start":
+            self._start(Container(request["name"], fds[2], answer, memory=request["memory_mb"] << 20), fds[1])
+        else:
+            self._stop(request["name"], answer)
+        return True
+
+    def _start(self, container: Container, guest: int) -> None:
+        name, log = container.name, container.log
+        bundle = os.path.join(self._config.folder, name)
+        arguments = ("run", "--detach", "--preserve-fds", "1", "--pid-file", f"{bundle}/pid", "--bundle", bundle, name)
+        try:
+            container.starter = spawn([self._config.runtime, *self._config.options, *arguments], log, guest)
+        except OSError as error:
+            if container.answer is not None:
+                send(container.answer, {"error": f"{self._config.runtime}: {error}"})
+            os.close(log)
+            return
+        finally:
+            os.close(guest)
+        self._containers[name] = container
+
+    def _watch(self) -> "int | None":
+        """Kill the largest process of each container that has too much memory; ms until the next look."""
+        watched = [c for c in self._containers.values() if c.memory and c.pid]
+        for container in watched:
+            sizes = {pid: private_memory(pid) for pid in descendants(container.pid)}
+            if sum(sizes.values()) > container.memory:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
+        return WATCH_MS if watched else None
+
+    def _stop(self, name: str, answer: socket.socket) -> None:
+        container = self._containers.get(name)
+        if container is None:
+            send(answer, {})
+            return
+        container.waiting.append(answer)
+        self._kill(container)
+
+    def _kill(self, container: Container) -> None:
+        container.stopping = True
+        if container.pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(container.pidfd, signal.SIGKILL)
+
+    def _end(self) -> None:
+        self._ending = True
+        for container in self._containers.values():
+            self._kill(container)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for container in list(self._containers.values()):
+                if container.starter == pid:
+                    self._on_started(container, os.waitstatus_to_exitcode(status))
+                elif container.pid == pid:
+                    self._clean(container)
+                elif container.cleaner == pid:
+                    self._on_cleaned(container)
+
+    def _on_started(self, container: Container, status: int) -> None:
+        container.starter = 0
+        answer, container.answer = container.answer, None
+        try:
+            with open(os.path.join(self._config.folder, container.name, "pid")) as file:
+                container.pid = int(file.read())
+            container.pidfd = os.pidfd_open(container.pid)
+        except (OSError, ValueError):
+            status = status or 1
+        if status != 0 or answer is None:
+            if answer is not None:
+                send(answer, {"error": tail(container.log) or f"it ended with status {status}"})
+            self._kill(container)
+            if container.pidfd < 0:
+                self._clean(container)
+            return
+        send(answer, {"pid": container.pid}, container.pidfd)
+        if container.stopping or self._ending:
+            self._kill(container)
+
+    def _clean(self, container: Container) -> None:
+        """Its processes are gone: let the runtime remove its records and control groups."""
+        container.pid = 0
+        runtime = [self._config.runtime, *self._config.options]
+        container.cleaner = spawn([*runtime, "delete", "--force", container.name])
+
+    def _on_cleaned(self, container: Container) -> None:
+        shutil.rmtree(os.path.join(self._config.folder, container.name), ignore_errors=True)
+        for fd in (container.pidfd, container.log):
+            if fd >= 0:
+                os.close(fd)
+        for waiting in container.waiting:
+            send(waiting, {})
+        self._containers.pop(container.name, None)
+
+
+def spawn(argv: "list[str]", output: int = -1, guest: int = -1) -> int:
+    """Start a program and return its pid: ``guest`` as its descriptor 3, its output in ``output``, nothing else."""
+    actions: "list[tuple[int, *tuple[Any, ...]]]" = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0)]
+    actions += [(os.POSIX_SPAWN_DUP2, 0 if output < 0 else output, fd) for fd in (1, 2)]
+    if guest >= 0:
+        actions.append((os.POSIX_SPAWN_DUP2, guest, GUEST_FD))
+    return os.posix_spawn(argv[0], argv, os.environ, file_actions=actions, setsigdef=IGNORED, setsigmask=())
+
+
+def descendants(pid: int) -> "list[int]":
+    """All processes below a container's PID 1: what loses its parent there becomes that one's child."""
+    found: "list[int]" = []
+    waiting = [pid]
+    while waiting:
+        try:
+            for task in os.listdir(folder := f"/proc/{waiting.pop()}/task"):
+                with open(f"{folder}/{task}/children") as file:
+                    waiting += (children := [int(child) for child in file.read().split()])
+                    found += children
+        except OSError:
+            continue
+    return found
+
+
+def private_memory(pid: int) -> int:
+    """Bytes that a process has in memory and shares with no file."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = file.read().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * PAGE
+
+
+def send(answer: socket.socket, message: "dict[str, Any]", fd: int = -1) -> None:
+    """Answer a request and close its socket; whoever asked may be gone."""
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd >= 0 else []
+    with answer, contextlib.suppress(OSError):
+        answer.sendmsg([json.dumps(message).encode()], rights)
+
+
+def tail(log: int) -> str:
+    """The end of what was written to a container's log (a memory file with zeros after the text)."""
+    return os.pread(log, 1 << 16, 0).rstrip(b"\0").decode(errors="replace").strip()[-LOG_TAIL:]
+
+
+def sweep(config: Config) -> None:
+    """Remove what other host processes left whose supervisor was killed together with them."""
+    base, own = os.path.split(config.folder)
+    for name in os.listdir(base):
+        folder = os.path.join(base, name)
+        try:
+            lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if name != own and os.path.exists(os.path.join(folder, "lock")):
+                end_containers(config, folder)
+                remove_state(config, folder, os.path.join(os.path.dirname(config.scratch), name))
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+        finally:
+            os.close(lock)
+
+
+def end_containers(config: Config, folder: str) -> None:
+    """Kill and delete all containers that a state folder knows."""
+    records = os.path.join(folder, "runtime")
+    root = f"--root={records}"
+    options = [root if option.startswith("--root=") else option for option in config.options]
+    for name in os.listdir(records) if os.path.isdir(records) else ():
+        subprocess.run(
+            [config.runtime, *options, "delete", "--force", name],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+def remove_state(config: Config, folder: str, scratch: str) -> None:
+    """Delete a state folder and its scratch folder."""
+    if os.path.isdir(scratch):
+        subprocess.run([*config.remove, scratch], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        shutil.rmtree(scratch, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def main(argv: "list[str]") -> int:
+    """Run the supervisor."""
+    config = Config(**json.loads(argv[0]))
+    for fd in (config.socket, config.parent, config.lock):
+        os.set_inheritable(fd, False)
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    os.chdir("/")
+    Supervisor(config).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+import deskgym.task_suites
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def science_is_fake(monkeypatch):
+    """``science`` is a suite of a task on the fake machine."""
+    monkeypatch.setitem(deskgym.task_suites._BUILT, "science", "fake_suite")
+
+
+@pytest.fixture
+def science_has_bad_tasks(monkeypatch, science_is_fake):
+    import fake_suite
+
+    monkeypatch.setattr(fake_suite, "suite", fake_suite.whole_suite)
+
+
+@pytest.fixture
+def cli(capsys):
+    """Runs a command: exit status, stdout, stderr."""
+    from deskgym.cli import main
+
+    def run(*argv):
+        try:
+            status = main(list(argv))
+        except SystemExit as error:
+            status = error.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run

@@ -1,0 +1,18 @@
+"""Every machine that ships passes the suite that ships."""
+
+import pytest
+
+from deskgym.envs.machines import conformance
+from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines.sandbox import SandboxMachine
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
+def test_fake(check):
+    conformance.run_check(check, FakeMachine)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
+def test_sandbox(check):
+    conformance.run_check(check, SandboxMachine)
