@@ -72,8 +72,9 @@ class WrongAgent(ScriptAgent):
         """The attempt's actions."""
         if self.name not in task.wrong_attempts:
             near = get_close_matches(self.name, task.wrong_attempts, 1)
+            names = ", ".join(task.wrong_attempts) or "none"
             raise TaskError(
-                f"task {task.id!r} has no wrong attempt {self.name!r}; it has {', '.join(task.wrong_attempts) or 'none'}"
+                f"task {task.id!r} has no wrong attempt {self.name!r}; it has {names}"
                 + (f"; did you mean {near[0]!r}?" if near else "")
             )
         return env.play(task.wrong_attempts[self.name](env.screen))

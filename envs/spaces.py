@@ -88,10 +88,34 @@ def _equivalent(space_1: UnicodeText, space_2: Any) -> bool:
     return space_1 == space_2
 
 
+class _SharedTexts(Sequence[str]):
+    """The texts in a shared memory as they are now; a copy of it is a tuple.
+
+    Gymnasium's AsyncVectorEnv reads the shared memory once, when it is made, and takes what it gets for a view from
+    then on. For arrays that holds; a tuple of texts would stay what it was.
+    """
+
+    def __init__(self, space: UnicodeText, rows: NDArray[np.int32]) -> None:
+        self._space, self._rows = space, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        return self._space.decode(self._rows[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+
 @read_from_shared_memory.register(UnicodeText)
-def _read(space: UnicodeText, shared_memory: SynchronizedArray[Any], n: int = 1) -> tuple[str, ...]:
-    rows = np.frombuffer(shared_memory.get_obj(), np.int32).reshape(n, space.max_length)
-    return tuple(space.decode(row) for row in rows)
+def _read(space: UnicodeText, shared_memory: SynchronizedArray[Any], n: int = 1) -> Sequence[str]:
+    return _SharedTexts(space, np.frombuffer(shared_memory.get_obj(), np.int32).reshape(n, space.max_length))
 
 
 @write_to_shared_memory.register(UnicodeText)
@@ -120,13 +144,13 @@ class ComputerActionSpace(spaces.Dict):
     part                  space                       read by
     ====================  ==========================  =============================================================
     ``action``            Discrete                    which of ``deskgym.envs.actions.VERBS``
-    ``point``             Box int32 (2,)              x, y in pixels
-    ``to``                Box int32 (2,)              where a drag ends
+    ``point``             MultiDiscrete int32 (2,)    x, y in pixels
+    ``to``                MultiDiscrete int32 (2,)    where a drag ends
     ``button``            Discrete                    left, middle, right, back, forward
     ``clicks``            Discrete, from 1 to 3       click
     ``modifiers``         MultiBinary(4)              ctrl, shift, alt, super: held, or part of the combination
     ``key``               Discrete                    which of ``SPACE_KEYS``, for press, key_down, key_up, hold
-    ``scroll``            Box int32 (2,)              wheel clicks to the right and down
+    ``scroll``            MultiDiscrete int32 (2,)    wheel clicks to the right and down, from -100 to 100
     ``text``              UnicodeText                 type, answer
     ``seconds``           Box float32 ()              wait, hold
     ====================  ==========================  =============================================================
@@ -136,17 +160,17 @@ class ComputerActionSpace(spaces.Dict):
     """
 
     def __init__(self, size: tuple[int, int], seed: int | np.random.Generator | None = None) -> None:
-        corner = np.array([size[0] - 1, size[1] - 1], np.int32)
+        wheel = 2 * MAX_SCROLL + 1
         super().__init__(
             {
                 "action": spaces.Discrete(len(_VERB_NAMES)),
-                "point": spaces.Box(np.zeros(2, np.int32), corner, dtype=np.int32),
-                "to": spaces.Box(np.zeros(2, np.int32), corner, dtype=np.int32),
+                "point": spaces.MultiDiscrete(size, dtype=np.int32),
+                "to": spaces.MultiDiscrete(size, dtype=np.int32),
                 "button": spaces.Discrete(len(_BUTTON_NAMES)),
                 "clicks": spaces.Discrete(3, start=1),
                 "modifiers": spaces.MultiBinary(len(MODIFIERS)),
                 "key": spaces.Discrete(len(SPACE_KEYS)),
-                "scroll": spaces.Box(-MAX_SCROLL, MAX_SCROLL, (2,), np.int32),
+                "scroll": spaces.MultiDiscrete([wheel, wheel], dtype=np.int32, start=[-MAX_SCROLL, -MAX_SCROLL]),
                 "text": UnicodeText(MAX_TEXT),
                 "seconds": spaces.Box(0.0, _MAX_SAMPLED_SECONDS, (), np.float32),
             },

@@ -33,9 +33,7 @@ _ON_HOST = ("sandbox", "process")  # machines that run the host's own programs
 _OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their own in the recording
 
 
-class RecordEpisode(
-    gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any], gymnasium.utils.RecordConstructorArgs
-):
+class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any], gymnasium.utils.RecordConstructorArgs):
     """Records each episode of a ``DesktopEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording``; ``deskgym view`` makes a page of it and ``deskgym verify
@@ -58,9 +56,7 @@ class RecordEpisode(
         >>> env = RecordEpisode(env, "out")  # doctest: +SKIP
     """
 
-    def __init__(
-        self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True
-    ) -> None:
+    def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)
         if not isinstance(env.unwrapped, DesktopEnv):

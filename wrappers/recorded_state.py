@@ -53,9 +53,7 @@ def _kept_read(value: Any, failure: Exception | None) -> dict[str, Any]:
 
 def restore(data: Mapping[str, Any]) -> FinalState:
     """The final state that ``keep`` kept. What was not kept raises a MachineError when a check reads it."""
-    final = FinalState(
-        KeptMachine(), data["stop"], data["answer"], data["task"], data["seed"], data["steps"]
-    )
+    final = FinalState(KeptMachine(), data["stop"], data["answer"], data["task"], data["seed"], data["steps"])
     for key, read in data["reads"].items():
         if "raised" in read:
             final._reads[key] = (None, _exception(**read["raised"]))
@@ -208,4 +206,6 @@ class KeptMachine(Machine):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise _not_kept("the episode's recording does not hold what this check reads: its state was kept by other checks")
+        raise _not_kept(
+            "the episode's recording does not hold what this check reads: its state was kept by other checks"
+        )

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
-from deskgym.cli.output import print_json, print_table
+from deskgym.cli.output import print_json, print_table, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """--json."""
+    """--no-start and --json."""
+    parser.add_argument("--no-start", action="store_true", help="do not start a sandbox as the last check")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the checks; 1 if any fails."""
-    from deskgym.envs.machines.doctor import diagnose
+    from deskgym.envs.machines.doctor import iterate
 
-    checks = diagnose()
-    failed = [check for check in checks if not check.ok]
+    checks = []
+    with progress(arguments.json) as bar:
+        running = bar.add_task("checks", total=None)
+        for check in iterate(start=not arguments.no_start):
+            checks.append(check)
+            bar.update(running, description=check.name, advance=1)
+    failed = [check.name for check in checks if check.status == "fail"]
     if arguments.json:
-        rows = [{"name": c.name, "ok": c.ok, "message": c.message, "fix": c.fix} for c in checks]
-        print_json({"ok": not failed, "checks": rows})
+        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
         return int(bool(failed))
-    print_table(
-        "",
-        ("check", "", "found", "what to do"),
-        ((c.name, "ok" if c.ok else "missing", c.message, c.fix or "") for c in checks),
-    )
-    print("this computer can run deskgym" if not failed else f"{len(failed)} checks failed")
+    rows = ((check.name, check.status, check.found, check.fix) for check in checks)
+    print_table("", ("check", "status", "found", "what to do"), rows)
+    print(f"this computer cannot run deskgym yet: {', '.join(failed)}" if failed else "this computer can run deskgym")
     return int(bool(failed))

@@ -26,7 +26,9 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
     parser.add_argument("--source", help="take the tasks from a copy of a published benchmark, such as scienceboard")
     parser.add_argument("--path", metavar="DIR", help="the folder of that copy")
     parser.add_argument(
-        "--mode", default="corrected", help="corrected (default) mends the benchmark's known-bad golds; paper keeps them"
+        "--mode",
+        default="corrected",
+        help="corrected (default) mends the benchmark's known-bad golds; paper keeps them",
     )
 
 
@@ -49,9 +51,7 @@ def tasks_of(arguments: argparse.Namespace) -> TaskSource:
     """
     from deskgym.task_suites import load_suite
 
-    return load_suite(
-        arguments.suite, source=arguments.source, source_path=arguments.path, mode=arguments.mode
-    )
+    return load_suite(arguments.suite, source=arguments.source, source_path=arguments.path, mode=arguments.mode)
 
 
 def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.cli.tasks import describe
 
 if TYPE_CHECKING:
     from deskgym.agents.base import EpisodeResult
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """SUITE, its tasks, the agent and the env."""
     add_tasks(parser)
-    parser.add_argument("--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out")
+    parser.add_argument(
+        "--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out"
+    )
     parser.add_argument("--agent", default="oracle", help="oracle (default), random, noop, wrong:NAME or module:Class")
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
@@ -36,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
     make_agent(arguments.agent)  # an unknown agent is an error now
-    targets = matching(arguments) if arguments.all else [arguments.task]
+    targets = _supported(arguments) if arguments.all else [arguments.task]
     plan = [(task, arguments.seed + k) for task in targets for k in range(arguments.episodes)]
     kwargs = env_kwargs(arguments) | {
         "task": arguments.task,
@@ -77,9 +80,19 @@ def matching(arguments: argparse.Namespace) -> list[str]:
     return found or [source.get(arguments.task).id]  # an instance id, or an error that names near matches
 
 
+def _supported(arguments: argparse.Namespace) -> list[str]:
+    """The tasks that match and can be played; says which cannot."""
+    rows = [describe(tasks_of(arguments), task) for task in matching(arguments)]
+    for row in rows:
+        if not row["supported"]:
+            note(f"{row['id']}: not supported: {row['reason']}")
+    return [row["id"] for row in rows if row["supported"]]
+
+
 def _line(result: EpisodeResult) -> str:
     score = "-" if result.score is None else f"{result.score:g}"
-    line = f"{result.task} seed {result.seed}: {result.outcome}, score {score}, {result.steps} steps, {result.seconds:.1f} s"
+    played = f"{result.steps} steps, {result.seconds:.1f} s"
+    line = f"{result.task} seed {result.seed}: {result.outcome}, score {score}, {played}"
     return f"{line} ({result.message})" if result.message else line
 
 

@@ -52,7 +52,7 @@ class Describes(Protocol):
     """A TaskSource that knows of its tasks also what ``get`` cannot tell, because it cannot make them."""
 
     def describe(self, task_id: str) -> Mapping[str, Any]:
-        """Any of ``difficulty``, ``max_steps``, ``instruction``, ``feasible``, ``oracle``, ``supported``, ``reason``."""
+        """Any of difficulty, max_steps, instruction, feasible, oracle, wrong_attempts, supported, reason."""
         ...
 
 
@@ -65,8 +65,8 @@ def _from_task(source: TaskSource, task_id: str) -> dict[str, Any]:
     from deskgym.envs.errors import TaskError
 
     row: dict[str, Any] = {
-        "id": task_id, "difficulty": None, "max_steps": None, "oracle": False, "wrong_attempts": [], "instruction": None,
-        "feasible": None, "tags": [], "source": None, "supported": False, "reason": None,
+        "id": task_id, "difficulty": None, "max_steps": None, "oracle": False, "wrong_attempts": [],
+        "instruction": None, "feasible": None, "tags": [], "source": None, "supported": False, "reason": None,
     }  # fmt: skip
     try:
         task = source.get(task_id)

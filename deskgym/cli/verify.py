@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [_row(task, [report for report in reports if report.attempt.task == task]) for task in _tasks(attempts)]
     failed = sum(not row["ok"] for row in rows)
     if arguments.json:
-        print_json({"suite": arguments.suite, "ok": bool(rows) and not failed, "tasks": rows, "unsupported": unsupported})
+        print_json(
+            {"suite": arguments.suite, "ok": bool(rows) and not failed, "tasks": rows, "unsupported": unsupported}
+        )
     else:
         _print(arguments, rows, unsupported)
     return int(failed > 0 or not rows)
@@ -132,7 +134,10 @@ def _print(arguments: argparse.Namespace, rows: Sequence[dict[str, Any]], unsupp
             for row in rows
         ),
     )
-    print(f"{good} of {len(rows)} tasks are as they must be" + (f"; {len(unsupported)} not supported" if unsupported else ""))
+    print(
+        f"{good} of {len(rows)} tasks are as they must be"
+        + (f"; {len(unsupported)} not supported" if unsupported else "")
+    )
     for task, reason in unsupported.items():
         print(f"  not supported: {task}: {reason}")
 

@@ -27,7 +27,7 @@ class Pointer:
         self.at: Point | None = None
 
     def marks(self, action: Any) -> list[dict[str, Any]]:
-        """The action's marks: ``{"kind": "click" | "move" | "drag" | "scroll", "x", "y"}``, with ``"to"`` for a drag."""
+        """The action's marks: ``{"kind": "click" | "move" | "drag" | "scroll", "x", "y"}``, a drag with ``"to"``."""
         if isinstance(action, str):
             return self._code_marks(action)
         if not isinstance(action, Mapping):

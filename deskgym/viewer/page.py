@@ -76,9 +76,7 @@ def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> It
         try:
             yield _summary(recording) | {"meta": recording.meta, "facts": _facts(recording), "data": _data(recording)}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RecordingError(
-                f"{recording.folder} makes no sense ({type(error).__name__}: {error})"
-            ) from error
+            raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
         done()
 
 

@@ -182,8 +182,8 @@ class AccessibilityReader(Hands):
             cuts.append(f"the registry failed: {listing.exception()}")
         else:
             changed = self._update(listing.result())
-        await _all_done([p for p in self._programs.values() if p.cut is None], until)
-        await _all_done([p for p in self._programs.values() if p.cut is not None], patience)
+        await _all_done([p for p in self._programs.values() if not p.hung], until)
+        await _all_done([p for p in self._programs.values() if p.hung], patience)
         if self._bus.lost:
             raise self._bus.error()
         for name, program in list(self._programs.items()):

@@ -350,11 +350,11 @@ class Window:
 
     def _answer(self, call: tuple[Answer, Any], data: bytes, at: int, end: int) -> None:
         self.open -= 1
+        self.answered += at >= 0
         if self.closed:
             if not self.open and self.on_idle is not None:
                 self.on_idle()
             return
-        self.answered += at >= 0
         try:
             call[0](call[1], data, at, end)
         except (StructError, ValueError, IndexError, KeyError):

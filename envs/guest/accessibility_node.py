@@ -45,8 +45,9 @@ STATES = (
 )  # fmt: skip
 """AT-SPI's state names by bit (``AtspiStateType``)."""
 
-DEFUNCT, ICONIFIED, SHOWING, VISIBLE, MANAGES = (
-    1 << STATES.index(name) for name in ("defunct", "iconified", "showing", "visible", "manages_descendants")
+DEFUNCT, FOCUSABLE, FOCUSED, ICONIFIED, SHOWING, VISIBLE, MANAGES = (
+    1 << STATES.index(name)
+    for name in ("defunct", "focusable", "focused", "iconified", "showing", "visible", "manages_descendants")
 )
 APPLICATION, MENU_BAR, ROOT_PANE, TABLE_CELL = (
     ROLES.index(name) for name in ("application", "menu bar", "root pane", "table cell")
@@ -283,7 +284,8 @@ class Shift:
 
     def hides(self, node: Node) -> bool:
         """Whether ``node`` is the menu bar that LibreOffice does not draw."""
-        return self.below and node.role == MENU_BAR and node.raw[3] == 0
+        parent = node.parent
+        return node.role == MENU_BAR and node.raw[3] == 0 and parent is not None and parent.role == ROOT_PANE
 
 
 NO_SHIFT = Shift()

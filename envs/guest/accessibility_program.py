@@ -47,6 +47,7 @@ class Program:
         application: who it is.
         root: its tree; the root's children are its top-level windows.
         cut: what is missing of the last reading, or None.
+        hung: it answered nothing at all to the last reading.
         introduction: finds out who it is, then starts the first reading; None once that is known.
         done: the reading under way is complete.
     """
@@ -56,9 +57,11 @@ class Program:
     cut: str | None = None
     done: asyncio.Event = field(default_factory=asyncio.Event)
     introduction: asyncio.Task[None] | None = None
+    hung: bool = False
+    _answers: int = 0
     _changed: bool = False
     _stale: bool = True
-    _dirty: set[bytes] = field(default_factory=set)
+    _dirty: dict[bytes, int] = field(default_factory=dict)
     _paths: set[bytes] = field(default_factory=set)
     _walk: Walk | None = None
 
@@ -74,7 +77,7 @@ class Program:
         if member in _IRRELEVANT:
             return
         source = path.encode()
-        self._dirty.add(source)
+        self._dirty[source] = self._walk.window.answered if self._walk is not None else 0
         if source not in self._paths and (detail in ("showing", "visible") or member == "Create"):
             # Something not heard of before has appeared: its place in the tree is unknown.
             self._stale = True
@@ -83,6 +86,7 @@ class Program:
         """Begin a reading of what ``damage`` and events may have changed, or of everything."""
         self.done.clear()
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
+        self._answers = self._walk.window.answered if self._walk is not None else 0
 
         def begin() -> None:
             self._begin(Walk(bus, self.application.singly, screen, text_limit, MAX_NODES), damage, everything)
@@ -95,10 +99,11 @@ class Program:
             begin()
 
     def _begin(self, walk: Walk, damage: Rect | None, everything: bool) -> None:
-        self._walk = walk
+        self._walk, self._answers = walk, 0
         full = everything or self._stale
+        walk.everything, walk.damage = everything or not self.root.children, damage
         self._stale = False
-        dirty, self._dirty = self._dirty, set()
+        dirty, self._dirty = set(self._dirty), {}
         walk.window.on_idle = lambda: self._answered(walk, full)
         if not full and (dirty or damage is not None):
             walk.revisit(self.root, damage, dirty)
@@ -107,16 +112,19 @@ class Program:
 
     def _answered(self, walk: Walk, full: bool) -> None:
         walk.window.on_idle = self.done.set
-        if self._stale and not full and not walk.failed:
+        if (self._stale or walk.moved) and not full and not walk.failed:
+            walk.everything = walk.everything or walk.moved
             walk.asked.clear()
             walk.window.on_idle = lambda: self._answered(walk, True)
             self._stale = False
             walk.seen.clear()
             walk.start(self.root, True)
             return
-        dirty, self._dirty = self._dirty, set()
+        # Events that came in while reading. A program's messages keep their order: what an event is about is read again
+        # only if its state had been answered before.
+        dirty = {path for path, answers in self._dirty.items() if walk.stamps.get(path, -1) <= answers}
+        self._dirty = {}
         if dirty and not walk.failed:
-            # Events that came in while reading: what they are about may have been read before it changed.
             walk.asked.clear()
             walk.full = False
             walk.revisit(self.root, None, dirty)
@@ -136,6 +144,7 @@ class Program:
             self.cut = f"{self.name} did not answer in time"
             self._stale = True
             self.stop()
+        self.hung = not self.done.is_set() and (walk is None or walk.window.answered == self._answers)
         if walk is None:
             return changed
         if walk.changed:

@@ -12,8 +12,11 @@ from struct import Struct
 from deskgym.envs.guest.accessibility_bus import Answer, Bus, Window, string_at, template
 from deskgym.envs.guest.accessibility_node import (
     DEFUNCT,
+    FOCUSABLE,
+    FOCUSED,
     INTERFACES,
     MANAGES,
+    ROOT_PANE,
     TABLE_CELL,
     TEXT,
     VALUE,
@@ -204,10 +207,14 @@ class Walk:
         self.singly = singly
         self.cut: str | None = None
         self.changed = False
+        self.moved = False  # a window has: nothing in it is where it was
         self.failed = False  # the root did not answer: the program is gone
         self.full = True  # all that is found is read again, known or not
         self.seen: set[tuple[str, bytes]] = set()
         self.asked: set[Node] = set()
+        self.damage: Rect | None = None
+        self.everything = True  # cells of a large table too are read again wherever they are
+        self.stamps: dict[bytes, int] = {}  # object path -> how many answers had come when its state came
         self._calls: dict[str, Calls] = {}
         self._send = self.window.send
 
@@ -249,6 +256,14 @@ class Walk:
                     for child in node.children:
                         if is_leaf(child):
                             self.visit(child)
+            elif (
+                node.states & (FOCUSABLE | FOCUSED)
+                and node.role != TABLE_CELL
+                and node not in self.asked
+                and not is_leaf(node)
+            ):
+                # Qt moves the focus back from a closed menu without an event or a visible change.
+                self._send(self.calls(node.peer).state, node.path, b"", self._on_focus, node)
 
     def visit(self, node: Node) -> None:
         """Read one node (once per walk)."""
@@ -273,6 +288,7 @@ class Walk:
             self._details(node, self.calls(node.peer))
 
     def _on_state_again(self, node: Node, data: bytes, at: int, end: int) -> None:
+        self.stamps[node.path] = self.window.answered
         if at < 0:
             node.states, node.children = 0, []
             return
@@ -280,6 +296,11 @@ class Walk:
         node.states = low | high << 32 if size == 8 else 0
         if not self.hidden and is_leaf(node):
             node.children = []
+
+    def _on_focus(self, node: Node, data: bytes, at: int, end: int) -> None:
+        before = node.states
+        self._on_state_again(node, data, at, end)
+        self.changed = self.changed or node.states != before
 
     def _details(self, node: Node, calls: Calls) -> None:
         send, path = self._send, node.path
@@ -318,7 +339,13 @@ class Walk:
         self._contents(node, self.calls(node.peer))
 
     def _on_extents(self, node: Node, data: bytes, at: int, end: int) -> None:
-        node.raw = _RECT.unpack_from(data, at) if at >= 0 else (0, 0, 0, 0)
+        rect = _RECT.unpack_from(data, at) if at >= 0 else (0, 0, 0, 0)
+        if rect[:2] != node.raw[:2] and node.known and (node.role == ROOT_PANE or self._is_window(node)):
+            self.moved = True
+        node.raw = rect
+
+    def _is_window(self, node: Node) -> bool:
+        return node.parent is not None and node.parent.parent is None
 
     def _on_name(self, node: Node, data: bytes, at: int, end: int) -> None:
         node.name = str(read_variant(data, at, at)[0]) if at >= 0 else ""
@@ -425,8 +452,8 @@ class Walk:
             return
         span = (*first, *last)
         if span == table.span and table.children:
-            if self.full:
-                for child in table.children:
+            for child in table.children if self.full else ():
+                if self.everything or (self.damage is not None and intersects(child.rect, self.damage)):
                     self.visit(child)
             return
         rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1

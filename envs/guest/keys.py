@@ -67,4 +67,6 @@ def is_key(name: object) -> bool:
 def _x_keysym(name: str) -> int:
     from Xlib import XK
 
+    if not hasattr(XK, "XK_ISO_Level3_Shift"):
+        XK.load_keysym_group("xkb")
     return _MULTIMEDIA.get(name) or XK.string_to_keysym(name) or 0

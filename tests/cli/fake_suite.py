@@ -1,4 +1,4 @@
-"""A small suite on the fake machine; its checks read a file and a program's state, so that episodes can be re-scored."""
+"""A small suite on the fake machine; its checks read a file and a program's state, so that they can be re-scored."""
 
 from deskgym.envs.actions import Action
 from deskgym.envs.errors import MachineError, SetupError, TaskError
@@ -40,7 +40,9 @@ class CopyTask:
             return final.answer == right, f"answered {final.answer!r}; right is {right!r}"
 
         def state(final):
-            read = final.read_once("reader:state", lambda machine: {"list": [1, 2.5], "bytes": b"\x00\xff", "pair": (1, "é")})
+            read = final.read_once(
+                "reader:state", lambda machine: {"list": [1, 2.5], "bytes": b"\x00\xff", "pair": (1, "é")}
+            )
             return read["pair"] == (1, "é") and read["bytes"] == b"\x00\xff", repr(read)
 
         return Evaluator([Check("number", number), Check("state", state)], end="answer").evaluate(final)
@@ -69,7 +71,8 @@ class FakeSource:
         return CopyTask(name, int(number or seed or 0))
 
     def draw(self, rng, pattern=None, split=None):
-        name = pattern if pattern and "*" not in pattern else self.names[int(rng.integers(len(self.names)))]
+        able = [name for name in self.names if name != "fake/unsupported"]
+        name = pattern if pattern and "*" not in pattern else able[int(rng.integers(len(able)))]
         return self.get(name, None if "#" in name else int(rng.integers(1000)))
 
 
@@ -78,6 +81,4 @@ def suite():
 
 
 def whole_suite():
-    return FakeSource(
-        ("fake/copy", "fake/no-wrong", "fake/no-setup", "fake/broken", "fake/lazy", "fake/unsupported")
-    )
+    return FakeSource(("fake/copy", "fake/no-wrong", "fake/no-setup", "fake/broken", "fake/lazy", "fake/unsupported"))

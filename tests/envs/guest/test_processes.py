@@ -100,7 +100,7 @@ def test_a_killed_host_leaves_nothing(tmp_path):
         "from deskgym.envs.machines.process import ProcessMachine\n"
         "m = ProcessMachine(MachineConfig(screen_size=(640, 480)))\n"
         "m.start()\n"
-        f"m.run(['env', sys.argv[1], 'sh', '-c', 'setsid -f sleep 1000'])\n"
+        "m.run(['env', sys.argv[1], 'sh', '-c', 'setsid -f sleep 1000'])\n"
         "print(m.home.parent, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

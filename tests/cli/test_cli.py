@@ -1,0 +1,178 @@
+"""The command line, on a suite of the fake machine."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deskgym.cli import main
+
+FAKE = ("--machine", "fake", "--screen", "160x120")
+
+
+def test_help_is_quick_and_lists_the_commands():
+    best = 9.0
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "deskgym.cli", "--help"], capture_output=True, text=True, check=True
+        )
+        best = min(best, time.perf_counter() - start)
+    for command in ("doctor", "install", "tasks", "run", "verify", "bench", "view", "image"):
+        assert f"\n    {command} " in done.stdout
+    assert best < 1.0  # 0.25 s where nothing else runs
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from deskgym.cli.main import build_parser; build_parser().format_help(); "
+        "print([m for m in ('cv2', 'rich', 'jinja2', 'Xlib', 'torch', 'msgpack', 'yaml') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "argv, status, message",
+    [
+        (["rnu"], 2, "did you mean 'run'"),
+        (["run"], 2, "required: SUITE"),
+        (["run", "science", "--bogus"], 2, "--bogus"),
+        (["run", "scence", *FAKE], 1, "did you mean 'science'"),
+        (["run", "science", "--task", "fake/cpy", *FAKE], 1, "did you mean 'fake/copy'"),
+        (["run", "science", "--agent", "orcle", *FAKE], 1, "did you mean 'oracle'"),
+        (["run", "science", "--agent", "wrong:othr", *FAKE], 1, "did you mean 'other'"),
+        (["run", "science", "--machine", "sandbx"], 1, "unknown machine"),
+        (["run", "science", *FAKE, "--observation", "smell"], 1, "unknown observation 'smell'"),
+        (["run", "science", *FAKE, "--action", "fly"], 1, "action='fly'"),
+        (["run", "science", "--screen", "big"], 1, "--screen 'big'"),
+        (["run", "science", "--episodes", "0", *FAKE], 1, "--episodes 0"),
+        (["run", "science", "--episodes", "x"], 2, "invalid int"),
+        (["run", "science", "--record", "/proc/no", *FAKE], 1, "cannot record into /proc/no"),
+        (["tasks", "bmp"], 1, "did you mean 'bpm'"),
+        (["tasks", "bpm"], 1, "no tasks yet"),
+        (["verify"], 1, "needs a SUITE"),
+        (["verify", "science", "--workers", "0", *FAKE], 1, "--workers 0"),
+        (["verify", "--rescore", "/nowhere"], 1, "no folder /nowhere"),
+        (["view", "/nowhere"], 1, "no folder /nowhere"),
+        (["install", "scince"], 1, "did you mean 'science'"),
+        (["image"], 1, "not built yet"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_a_status(cli, argv, status, message):
+    got, out, err = cli(*argv)
+    assert got == status and message in err and out == ""
+    assert err.count("\n") == 1 and err.startswith("deskgym")
+
+
+def test_traceback_shows_where_an_error_came_from():
+    with pytest.raises(ValueError, match="needs a SUITE"):
+        main(["--traceback", "verify"])
+
+
+def test_tasks(cli, science_has_bad_tasks):
+    status, out, err = cli("tasks", "science")
+    assert status == 0 and err == ""
+    assert "6 tasks, 5 supported" in out and "no: its program is not installed" in out
+    rows = json.loads(cli("tasks", "science", "--json")[1])["tasks"]
+    assert rows[0]["id"] == "fake/copy" and rows[0]["wrong_attempts"] == ["other", "done"] and rows[0]["supported"]
+    assert rows[-1]["supported"] is False and rows[-1]["reason"]
+
+
+def test_suites(cli):
+    rows = {row["suite"]: row for row in json.loads(cli("tasks", "--json")[1])["suites"]}
+    assert rows["science"]["tasks"] == 1 and "no tasks yet" in rows["bpm"]["reason"]
+    assert "table_analysis" in cli("tasks")[1]
+
+
+@pytest.mark.parametrize("action", ["computer", "code"])
+def test_run_with_the_oracle(cli, action):
+    status, out, err = cli("run", "science", "--task", "fake/copy", "--action", action, "--episodes", "2", *FAKE)
+    assert status == 0 and "2 solved; mean score 1 over 2 evaluated" in out
+    assert err.count("solved, score 1") == 2
+
+
+@pytest.mark.parametrize("agent", ["random", "noop", "wrong:done"])
+def test_an_agent_that_fails_its_task_has_run_well(cli, agent):
+    status, out, _ = cli("run", "science", "--agent", agent, "--max-steps", "3", *FAKE, "--json")
+    data = json.loads(out)
+    assert status == 0 and data["mean_score"] == 0 and data["outcomes"] == {"failed": 1}
+
+
+def test_run_all_plays_every_task_and_says_what_broke(cli, science_has_bad_tasks):
+    status, out, err = cli("run", "science", "--all", "--agent", "oracle", *FAKE, "--json")
+    outcomes = {row["task"].partition("#")[0]: row for row in json.loads(out)["episodes"]}
+    assert status == 1
+    assert outcomes["fake/copy"]["outcome"] == "solved" and outcomes["fake/lazy"]["outcome"] == "failed"
+    assert outcomes["fake/no-setup"]["outcome"] == "error" and outcomes["fake/no-setup"]["score"] is None
+    assert "fake/unsupported: not supported: its program is not installed" in err
+    assert outcomes["fake/broken"]["outcome"] == "fault" and "fire" in outcomes["fake/broken"]["message"]
+
+
+def test_record_view_and_score_again(cli, tmp_path):
+    record = ["--record", str(tmp_path / "out")]
+    for agent in ("oracle", "noop"):
+        assert cli("run", "science", "--agent", agent, "--seed", "5", *FAKE, *record)[0] == 0
+    status, out, _ = cli("view", str(tmp_path / "out"))
+    assert status == 0 and "(2 episodes" in out and (tmp_path / "out" / "episodes.html").exists()
+    assert cli("view", str(tmp_path / "out"), "--out", str(tmp_path / "new" / "page.html"))[0] == 0
+    status, out, _ = cli("verify", "--rescore", str(tmp_path / "out"), "--json")
+    rows = json.loads(out)["episodes"]
+    assert status == 0 and [(row["before"], row["now"], row["outcome"]) for row in rows] == [(1, 1, "ok"), (0, 0, "ok")]
+    next(tmp_path.glob("out/00000*/state.json")).unlink()
+    status, out, _ = cli("verify", "--rescore", str(tmp_path / "out"))
+    assert status == 1 and "error: the state was not kept" in out
+
+
+def test_a_recording_names_the_suite_it_is_from(cli, tmp_path):
+    assert cli("run", "science", *FAKE, "--record", str(tmp_path))[0] == 0
+    meta = json.loads(next(tmp_path.glob("*/meta.json")).read_text())
+    assert meta["env_id"] == "deskgym/Science-v0" and meta["env"]["suite"] == "science"
+
+
+def test_verify_a_good_suite(cli):
+    status, out, err = cli("verify", "science", "--resets", "2", *FAKE)
+    assert status == 0 and err == ""
+    assert "1 of 1 tasks are as they must be" in out and "2/2" in out and "4/4" in out
+
+
+def test_verify_finds_every_defect(cli, science_has_bad_tasks):
+    status, out, _ = cli("verify", "science", "--resets", "2", *FAKE, "--json")
+    data = json.loads(out)
+    assert status == 1 and data["ok"] is False and list(data["unsupported"]) == ["fake/unsupported"]
+    rows = {row["task"]: row for row in data["tasks"]}
+    assert rows["fake/copy"]["ok"]
+    assert rows["fake/no-wrong"]["problems"] == ["the task has no wrong attempt"]
+    assert len(rows["fake/no-setup"]["problems"]) == 8 and "error: launch" in rows["fake/no-setup"]["problems"][0]
+    assert "fault: the machine is on fire" in rows["fake/broken"]["problems"][0]
+    assert rows["fake/lazy"]["problems"][0].startswith("oracle seed 0: score 0, must be 1")
+    seeds = [episode["seed"] for episode in rows["fake/copy"]["attempts"][0]["episodes"]]
+    assert seeds == [0, 1]
+    assert "wrong: oracle seed 0" in cli("verify", "science", "--task", "fake/lazy", "--resets", "1", *FAKE)[1]
+
+
+def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeypatch):
+    from deskgym.cli import install
+
+    monkeypatch.setattr(install, "is_installed", lambda package: package != "kalgebra")
+    status, out, _ = cli("install", "science", "--dry-run")
+    assert status == 0 and out.endswith("apt-get install -y --no-install-recommends kalgebra\n")
+    monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
+    status, _, err = cli("install", "science", "--yes")
+    assert status == 1 and "run: sudo apt-get install -y --no-install-recommends kalgebra" in err
+    monkeypatch.setattr(install, "is_installed", lambda package: True)
+    assert cli("install", "science")[1] == "all packages of science are installed\n"
+
+
+def test_ctrl_c_closes_the_machine(cli, monkeypatch):
+    from deskgym.agents import OracleAgent
+    from deskgym.envs.machines.fake import FakeMachine
+
+    stopped = []
+    stop = FakeMachine.stop
+    monkeypatch.setattr(FakeMachine, "stop", lambda self: (stopped.append(self), stop(self))[1])
+    monkeypatch.setattr(OracleAgent, "act", lambda self, observation: (_ for _ in ()).throw(KeyboardInterrupt))
+    stopped.clear()
+    status, _, err = cli("run", "science", *FAKE)
+    assert status == 130 and "interrupted" in err and not stopped[-1].alive

@@ -1,0 +1,189 @@
+"""The page: lossless frames, hostile text, sizes, and what a browser makes of it."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+
+import cv2
+import numpy as np
+import pytest
+from fake_suite import FakeSource
+
+from deskgym.agents import OracleAgent, RandomAgent, run_episode
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.viewer.frames import bounding_box, changed_boxes, pack_frames
+from deskgym.viewer.marks import Pointer, caption
+from deskgym.viewer.page import phases, write_page
+from deskgym.wrappers import RecordEpisode
+from deskgym.wrappers.recording import META, RecordingError, find_recordings
+
+EVIL = "</script><script>alert('hi')</script>"
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    parts = ("screenshot", "elements", "instruction", "feedback")
+    env = RecordEpisode(
+        DesktopEnv(FakeSource(), machine="fake", screen_size=(320, 240), observation=parts), tmp_path / "rec"
+    )
+    for agent in (OracleAgent(), RandomAgent()):
+        run_episode(env, agent, seed=3)
+    env.reset(seed=4)
+    env.step({"action": "type", "text": EVIL})
+    env.close()
+    return tmp_path / "rec"
+
+
+def page_of(folder):
+    out = folder / "page.html"
+    size = write_page(find_recordings(folder), out)
+    text = out.read_text()
+    assert size == len(text.encode())
+    return text
+
+
+def data_of(page):
+    blocks = re.findall(r'<script type="application/json" class="episode">(.*?)</script>', page, re.DOTALL)
+    return [json.loads(block) for block in blocks]
+
+
+def compose(frames, number, shape):
+    """What the page's script draws."""
+    key = number
+    while not frames[key]["key"]:
+        key -= 1
+    canvas = np.zeros(shape, np.uint8)
+    for frame in frames[key : number + 1]:
+        for x, y, width, height, uri in frame["patches"]:
+            packed = np.frombuffer(base64.b64decode(uri.partition(",")[2]), np.uint8)
+            canvas[y : y + height, x : x + width] = cv2.cvtColor(
+                cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB
+            )
+    return canvas
+
+
+def test_the_page_shows_every_frame_without_loss(recorded):
+    recordings = find_recordings(recorded)
+    for recording, data in zip(recordings, data_of(page_of(recorded)), strict=True):
+        assert len(data["steps"]) == len(recording.steps)
+        for step in recording.steps:
+            frame = recording.frame(step["frame"])
+            assert np.array_equal(compose(data["frames"], step["frame"], frame.shape), frame)
+
+
+def test_random_changes_compose_without_loss():
+    rng = np.random.default_rng(0)
+    frame = rng.integers(0, 256, (90, 130, 3), dtype=np.uint8)
+    frames = [frame]
+    for _ in range(60):
+        frame = frame.copy()
+        for _ in range(rng.integers(0, 4)):
+            y, x = rng.integers(0, 80), rng.integers(0, 120)
+            frame[y : y + rng.integers(1, 10), x : x + rng.integers(1, 10)] = rng.integers(0, 256, 3)
+        frames.append(frame)
+    packed = list(pack_frames(frames))
+    assert sum(entry["key"] for entry in packed) < 6
+    for number, frame in enumerate(frames):
+        assert np.array_equal(compose(packed, number, frame.shape), frame)
+
+
+def test_changes_far_apart_are_patches_of_their_own():
+    before = np.zeros((400, 600, 3), np.uint8)
+    after = before.copy()
+    after[10:14, 10:20] = 255
+    after[390, 590] = 1
+    boxes = sorted(changed_boxes(before, after))
+    assert boxes == [(10, 10, 10, 4), (590, 390, 1, 1)]
+    assert bounding_box(boxes) == (10, 10, 581, 381) and bounding_box([]) is None
+    assert changed_boxes(before, before) == []
+
+
+def test_a_missing_frame_and_a_new_size_are_no_problem():
+    small, large = np.zeros((4, 4, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
+    packed = list(pack_frames([small, None, small, large]))
+    assert [entry.get("missing", False) for entry in packed] == [False, True, False, False]
+    assert all(entry["key"] for entry in packed)
+
+
+def test_hostile_text_stays_text(recorded):
+    meta = json.loads((next(recorded.glob("00000*")) / META).read_text())
+    assert EVIL in meta["task"]["instruction"]
+    page = page_of(recorded)
+    assert EVIL not in page and "<script>alert" not in page
+    assert page.count("<script") == page.count("</script>") == 1 + 3  # ours, and one block of data per episode
+    assert (
+        EVIL in data_of(page)[2]["steps"][1]["action"]
+        or json.loads(data_of(page)[2]["steps"][1]["action"])["text"] == EVIL
+    )
+    assert "default-src 'none'" in page and "unsafe" not in page
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+
+
+def test_a_recording_that_makes_no_sense_is_one_clear_error(recorded):
+    path = next(recorded.glob("00000*")) / META
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"screen_size": "huge"}))
+    with pytest.raises(RecordingError, match="makes no sense"):
+        write_page(find_recordings(recorded), recorded / "page.html")
+    path.write_text("[]")
+    with pytest.raises(RecordingError, match="not an object"):
+        find_recordings(recorded)
+
+
+def test_twenty_steps_at_1080p_stay_small():
+    rng = np.random.default_rng(1)
+    frame = np.full((1080, 1920, 3), 240, np.uint8)
+    frames = []
+    for k in range(21):
+        frame = frame.copy()
+        cv2.putText(frame, f"sin({k} x) + {k}", (50 + 80 * k, 40 + 45 * k), cv2.FONT_HERSHEY_SIMPLEX, 1, (0, 0, 90), 2)
+        frame[200:500, 900:1300] = rng.integers(0, 256, (300, 400, 3))  # a photograph that changes in every step
+        frames.append(frame)
+    size = sum(len(uri) for entry in pack_frames(frames) for *_, uri in entry["patches"])
+    assert size < 10e6 * 1.34  # 20 x 360 kB of noise cannot be compressed; base64 adds a third
+
+
+@pytest.mark.parametrize(
+    "action, text, marks",
+    [
+        ({"action": "click", "x": 3, "y": 4, "clicks": 2, "keys": ["a"]}, "a + double click at 3, 4", [("click", 3, 4)]),
+        ({"action": "click", "button": "right"}, "right click", [("click", 9, 9)]),
+        ({"action": "drag", "x": 1, "y": 2, "to_x": 5, "to_y": 6}, "drag from 1, 2 to 5, 6", [("drag", 1, 2)]),
+        ({"action": "type", "text": "a"}, "type “a”", []),
+        ({"action": "press", "keys": ["ctrl", "s"]}, "press ctrl+s", []),
+        ({"action": "wait", "seconds": 2.0}, "wait 2.0 s", []),
+        ({"action": "done"}, "done", []),
+        ("pyautogui.click(7, 8)\npyautogui.dragTo(1, 1)", "pyautogui.click(7, 8)  (+1 lines)",
+         [("click", 7, 8), ("drag", 7, 8)]),
+        ("ANS 4", "ANS 4", []),
+        ({"action": "click", "x": "evil", "y": None}, "click", [("click", 9, 9)]),
+        (["junk"], "['junk']", []),
+    ],
+)  # fmt: skip
+def test_captions_and_marks(action, text, marks):
+    pointer = Pointer()
+    pointer.at = (9, 9)
+    assert caption(action) == text
+    assert [(mark["kind"], mark["x"], mark["y"]) for mark in pointer.marks(action)] == marks
+
+
+def test_phases_do_not_overlap():
+    timing = {"restore": 5.0, "setup": 7.0, "observe": 4.0, "observe_input": 1.0, "record": float("nan")}
+    assert phases(timing) == [("restore", 5.0), ("setup", 7.0), ("input", 1.0), ("observe: other", 3.0)]
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
+def test_the_script_runs_in_a_browser(recorded, tmp_path):
+    page_of(recorded)
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom",
+        f"file://{recorded / 'page.html'}#3/1/after/elements",
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
+    body = dom.partition("<main>")[2].partition("</main>")[0]
+    assert "step 1 of 1" in body and "the screen after it" in body
+    assert "&lt;/script&gt;&lt;script&gt;alert" in body  # the typed text, as text
+    assert body.count("<rect") > 3  # the elements' boxes and the timing

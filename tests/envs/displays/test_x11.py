@@ -1,0 +1,70 @@
+import os
+
+import numpy as np
+import pytest
+
+from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.displays.x11 import X11Display
+from deskgym.envs.errors import MachineError
+
+
+def test_the_frame_is_rgb_and_has_the_pointer(desktop):
+    display = desktop.display
+    display.perform([{"t": "move", "x": 1200, "y": 700}], SettlePolicy())
+    before = display.capture()
+    assert before.shape == (720, 1280, 3) and before.dtype == np.uint8
+    assert before[300, 300].tolist() == [0x3B, 0x42, 0x52]
+    display.perform([{"t": "move", "x": 400, "y": 300}], SettlePolicy())
+    changed = np.argwhere((display.capture() != before).any(axis=2))
+    assert len(changed) and any(abs(y - 300) < 30 and abs(x - 400) < 30 for y, x in changed)
+
+
+def test_a_frame_is_written_where_it_shall_be(desktop):
+    out = np.zeros((720, 1280, 3), np.uint8)
+    assert desktop.display.capture(out) is out
+    assert out[300, 300].tolist() == [0x3B, 0x42, 0x52]
+    strided = np.zeros((2, 720, 1280, 4), np.uint8)[1, :, :, :3]
+    assert desktop.display.capture(strided) is strided
+    assert (strided == out).all()
+    with pytest.raises(ValueError, match="must be uint8"):
+        desktop.display.capture(np.zeros((10, 10, 3), np.uint8))
+
+
+def test_damage_is_where_something_was_drawn(desktop):
+    desktop.display.perform([], SettlePolicy())
+    code = (
+        "from Xlib import display\nd = display.Display(); s = d.screen()\n"
+        "g = s.root.create_gc(foreground=0xff0000); s.root.fill_rectangle(g, 100, 50, 30, 20); d.sync()"
+    )
+    report = desktop.display.perform([], SettlePolicy(), code={"text": code})
+    assert report.damage == (100, 50, 30, 20)
+    assert desktop.display.capture()[55, 105].tolist() == [255, 0, 0]
+    assert desktop.display.perform([], SettlePolicy()).damage is None
+
+
+def test_waits_between_events_take_their_time(desktop):
+    report = desktop.display.perform([{"t": "wait", "s": 0.2}])
+    assert 195 < report.timing["input"] < 1000
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 200, b"\0" * 100_000])
+def test_a_file_that_is_no_framebuffer_is_refused(desktop, tmp_path, data):
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(MachineError):
+        X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (1280, 720))
+
+
+def test_a_framebuffer_that_is_cut_ends_no_process(desktop, tmp_path):
+    whole = desktop.get(f"{desktop.home.parent}/state/framebuffer/Xvfb_screen0")
+    (tmp_path / "file").write_bytes(whole)
+    display = X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (1280, 720))
+    assert display.capture().shape == (720, 1280, 3)
+    os.truncate(tmp_path / "file", 1000)
+    with pytest.raises(MachineError, match="shorter"):
+        display.capture()
+    display.close()
+    display.close()
+    with pytest.raises(MachineError, match="closed"):
+        display.capture()
+    with pytest.raises(MachineError):
+        X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (640, 480))

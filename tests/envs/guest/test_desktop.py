@@ -1,0 +1,100 @@
+import os
+import shutil
+
+import pytest
+
+from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.guest.processes import has_mark, process_table
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.process import ProcessMachine
+
+pytestmark = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
+
+
+@pytest.fixture
+def machine():
+    with ProcessMachine(MachineConfig(screen_size=(1280, 720))) as machine:
+        yield machine
+
+
+def processes(machine):
+    mark = f"DESKGYM_MACHINE={machine._marker}".encode()
+    guest = machine.guest.hello()["pid"]
+    return [guest] + [p.pid for p in process_table() if p.state != "Z" and p.pid != guest and has_mark(p.pid, mark)]
+
+
+def name(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+
+
+def test_an_idle_desktop_is_small(machine):
+    total = 0
+    names = []
+    for pid in processes(machine):
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            total += next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+        names.append(name(pid))
+    # the zygote has no mark of its own: it is a fork of the guest, and its environment is the guest's
+    assert {"Xvfb", "openbox", "dbus-daemon"} <= set(names)
+    assert total < 80 * 1024, f"{total} kB in {names}"
+
+
+def test_it_starts_fast_and_says_how(machine):
+    timing = machine.display.start_timing
+    assert timing["x"] < 2000 and timing["desktop"] < 5000  # 0.1 s and 0.2 s on an idle machine
+    assert {"session_bus", "accessibility", "window_manager"} <= set(timing)
+
+
+def test_programs_find_the_session(machine):
+    environment = machine.run(["env"]).stdout.decode().splitlines()
+    names = {line.partition("=")[0] for line in environment}
+    assert {"DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "GTK_MODULES"} <= names
+    assert f"HOME={machine.home}" in environment
+    assert os.stat(machine.home.parent / "run").st_mode & 0o777 == 0o700
+
+
+def test_it_starts_only_once(machine):
+    with pytest.raises(GuestCallError, match="runs already"):
+        machine.guest.call("desktop", width=640, height=480)
+
+
+def test_without_a_desktop_its_methods_are_errors(headless):
+    for method in ("perform", "windows", "elements", "release"):
+        with pytest.raises(GuestCallError, match="no desktop"):
+            headless.guest.call(method)
+    with pytest.raises(GuestCallError, match="16384"):
+        headless.guest.call("desktop", width=1, height=1)
+
+
+def test_a_killed_connection_is_made_anew(machine):
+    """An agent may end every X client that it can name."""
+    code = (
+        "from Xlib import display\n"
+        "d = display.Display()\n"
+        "mine = d.display.info.resource_id_base\n"
+        "step = d.display.info.resource_id_mask + 1\n"
+        "for client in range(1, 40):\n"
+        "    if client * step != mine:\n"
+        "        d.kill_client(client * step)\n"
+        "d.sync()\n"
+    )
+    machine.display.perform([], None, code={"text": code})
+    report = machine.display.perform(
+        [{"t": "move", "x": 3, "y": 4}], SettlePolicy(), code={"text": "print(pyautogui.position())"}
+    )
+    assert report.extra["code"]["stdout"] == "Point(x=3, y=4)\n"
+
+
+def test_a_dead_x_server_is_a_fault(machine):
+    for pid in processes(machine):
+        if name(pid) == "Xvfb":
+            os.kill(pid, 9)
+    for _ in range(2):
+        with pytest.raises(MachineError) as error:
+            machine.display.perform([{"t": "move", "x": 1, "y": 1}], SettlePolicy())
+        assert error.value.kind == "display_lost"
+    assert machine.run(["true"]).returncode == 0
+    machine.restore()
+    assert machine.display.perform([], SettlePolicy()).settled
