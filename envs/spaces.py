@@ -164,8 +164,8 @@ class ComputerActionSpace(spaces.Dict):
         super().__init__(
             {
                 "action": spaces.Discrete(len(_VERB_NAMES)),
-                "point": spaces.MultiDiscrete(size, dtype=np.int32),
-                "to": spaces.MultiDiscrete(size, dtype=np.int32),
+                "point": spaces.MultiDiscrete(list(size), dtype=np.int32),
+                "to": spaces.MultiDiscrete(list(size), dtype=np.int32),
                 "button": spaces.Discrete(len(_BUTTON_NAMES)),
                 "clicks": spaces.Discrete(3, start=1),
                 "modifiers": spaces.MultiBinary(len(MODIFIERS)),

@@ -25,7 +25,7 @@ from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.spaces import action_from_sample
 from deskgym.packages import PACKAGES
 from deskgym.wrappers.recorded_state import keep
-from deskgym.wrappers.recording import FORMAT, META, STATE, VERDICT, RecordingError
+from deskgym.wrappers.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
 from deskgym.wrappers.recording_writer import RecordingWriter
 
 _SLUG = re.compile(r"[^A-Za-z0-9.-]+")
@@ -89,6 +89,12 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
             if terminated or truncated:
                 self._finish()
         return observation, float(reward), terminated, truncated, info
+
+    def abort(self, reason: str) -> None:
+        """Give the episode up, and record why; does nothing where none is being recorded."""
+        if self._writer is not None:
+            self._writer.file(ABORTED, {"reason": reason})
+            self._end()
 
     def close(self) -> None:
         """Close the env, and wait until the recording is on disk."""

@@ -8,6 +8,7 @@ file                   holds
 ``frames/NNNNN``       ``.npy.zst``: a frame as uint8 (H, W, 3) RGB in NumPy's format, compressed by zstandard
 ``elements/NNNNN``     ``.json``: the accessible elements, ``{"rows": [[8 ints]], "texts": [[4 texts]], "cut": ...}``
 ``verdict.json``       the verdict; missing where the episode was not evaluated
+``aborted.json``       why the episode was given up before its end, where its player said so
 ``state.json``         what the evaluator read, so that the episode can be scored again without a machine
 =====================  ===============================================================================================
 
@@ -35,7 +36,7 @@ from deskgym.envs.errors import DeskgymError
 FORMAT = 1
 """Version of the folder's format, in ``meta.json``."""
 
-META, STEPS, VERDICT, STATE = "meta.json", "steps.jsonl", "verdict.json", "state.json"
+META, STEPS, VERDICT, STATE, ABORTED = "meta.json", "steps.jsonl", "verdict.json", "state.json", "aborted.json"
 _MAX_FRAME_BYTES = 7680 * 4320 * 3 + 4096
 
 
@@ -53,6 +54,7 @@ class Recording:
         steps: the lines of ``steps.jsonl``; the first is the reset.
         verdict: ``verdict.json``, or None.
         complete: the episode was recorded to its end.
+        aborted: why it was given up, or None.
     """
 
     folder: Path
@@ -60,6 +62,7 @@ class Recording:
     steps: tuple[Mapping[str, Any], ...]
     verdict: Mapping[str, Any] | None
     complete: bool
+    aborted: str | None = None
 
     @classmethod
     def load(cls, folder: str | Path) -> Recording:
@@ -78,7 +81,8 @@ class Recording:
         verdict = _read_object(folder / VERDICT) if (folder / VERDICT).exists() else None
         last = steps[-1] if steps else {}
         complete = bool(last.get("terminated") or last.get("truncated"))
-        return cls(folder, meta, steps, verdict, complete)
+        aborted = str(_read_object(folder / ABORTED).get("reason")) if (folder / ABORTED).exists() else None
+        return cls(folder, meta, steps, verdict, complete, aborted)
 
     def frame(self, number: int | None) -> NDArray[np.uint8] | None:
         """Frame by its number: uint8 (H, W, 3) RGB; None if it was not recorded or is lost or damaged."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.base import EpisodeResult, Outcome, run_episode
 from deskgym.envs.errors import DeskgymError, MachineError, TaskError
+from deskgym.wrappers.record_episode import RecordEpisode
 from deskgym.wrappers.recording import RecordingError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def play(
     except Exception as error:
         outcome: Outcome = "fault" if isinstance(error, MachineError) else "error"
         name = "" if isinstance(error, DeskgymError) else f"{type(error).__name__}: "
+        if isinstance(env, RecordEpisode):
+            env.abort(f"{name}{error}")
         task = getattr(env.unwrapped, "task", None)
         return EpisodeResult(
             task=task.id if task else str((options or {}).get("task", "")),

@@ -83,7 +83,7 @@
   function drawBoxes(group, rows, unit) {
     for (const [x, y, width, height, role, name, text, states] of rows) {
       if (width <= 0 || height <= 0) continue;
-      const box = shape("rect", { x, y, width, height, fill: "#0b63c5", "fill-opacity": 0.05, stroke: "#0b63c5", "stroke-width": unit * 0.1 });
+      const box = shape("rect", { class: "box", x, y, width, height, "stroke-width": unit * 0.08 });
       const lines = [`${role}${name ? ` “${name}”` : ""}`, text && `text: ${text}`, `${x}, ${y} · ${width}×${height}`, states];
       box.tip = lines.filter(Boolean).join("\n");
       box.size = width * height;

@@ -88,7 +88,8 @@ def _summary(recording: Recording) -> dict[str, Any]:
     if fault:
         outcome, why = "fault", f"{fault.get('kind')}: {fault.get('message')}"
     elif verdict is None:
-        outcome, why = "unfinished", "the recording ends before the episode did"
+        outcome = "error" if recording.aborted else "unfinished"
+        why = recording.aborted or "the recording ends before the episode did"
     elif verdict.get("error") is not None:
         outcome, why = "error", str(verdict["error"])
     else:

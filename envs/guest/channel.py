@@ -64,8 +64,12 @@ class Channel:
             self._on_frame(message)
 
     def _end(self) -> None:
-        self._loop.remove_reader(self._fd)
+        self.detach()
         self._on_end()
+
+    def detach(self) -> None:
+        """Listen no more; the descriptor stays open. Idempotent."""
+        self._loop.remove_reader(self._fd)
 
     async def send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
         """Send one message; ``fds`` go along with its first byte (Unix sockets only)."""

@@ -26,12 +26,11 @@ class Executor:
         self._loop = asyncio.get_running_loop()
         self._pid = 0
         self._socket: socket.socket | None = None
-        self._ended: asyncio.Future[int]
+        self._broken = True
 
     def start(self) -> None:
         """Fork the zygote from this process."""
-        if self._socket is not None:
-            self._socket.close()
+        self.stop()
         ours, theirs = socket.socketpair()
         env = {**self._env}
         if self._config.marker:
@@ -41,7 +40,7 @@ class Executor:
             run_zygote(self._config, theirs, env)
         theirs.close()
         self._pid, self._socket = pid, ours
-        self._ended = self._reaper.watch(pid)
+        self._broken = False
         self._ready = self._loop.create_future()
         self._started: asyncio.Future[int] = self._loop.create_future()
         self._finished: asyncio.Future[int] = self._loop.create_future()
@@ -57,8 +56,10 @@ class Executor:
                 self._finished.set_result(message["status"])
 
     def _on_end(self) -> None:
+        self._broken = True
         if not self._ready.done():
             self._ready.set_exception(ExecutorFailed("the code executor ended while it started"))
+            self._ready.exception()  # nobody may be waiting for it
         for future in (self._started, self._finished):
             if not future.done():
                 future.set_result(-9)
@@ -79,7 +80,7 @@ class Executor:
             ``stdout``, ``stderr`` (texts, each cut at the limit), ``status`` (minus a signal's number),
             ``timed_out``, ``truncated``.
         """
-        if self._ended.done():
+        if self._broken:
             self.start()
         await self.ready(20.0)
         limit = max(0, min(output_limit, OUTPUT_CEILING))
@@ -136,6 +137,7 @@ class Executor:
     def stop(self) -> None:
         """End the zygote."""
         if self._socket is not None:
+            self._channel.detach()
             self._socket.close()
             self._socket = None
 

@@ -66,15 +66,13 @@ class Keyboard:
         if shifted:
             self.press(self._keymap.shift, False)
 
-    async def type(self, text: str, caps_lock: bool = False) -> None:
+    async def type(self, text: str) -> None:
         """Type text. What no key can stand for (NUL and other controls, lone surrogates) is left out."""
         self._x.pump()
-        for piece, symbols in self._pieces(text.replace("\r\n", "\n")):
+        for symbols in self._pieces(text.replace("\r\n", "\n")):
             await self._find(symbols)
-            for character, symbol in zip(piece, symbols, strict=True):
+            for symbol in symbols:
                 code, shifted = self._keymap.lookup(symbol)
-                if caps_lock and character.isascii() and character.isalpha():
-                    shifted = not shifted
                 if shifted:
                     self.press(self._keymap.shift, True)
                 self.press(code, True)
@@ -83,9 +81,8 @@ class Keyboard:
                     self.press(self._keymap.shift, False)
             self._x.flush()
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, list[int]]]:
-        """The text in pieces that each need no more spare keycodes than there are."""
-        piece: list[str] = []
+    def _pieces(self, text: str) -> Iterator[list[int]]:
+        """The text's keysyms, in pieces that each need no more spare keycodes than there are."""
         symbols: list[int] = []
         foreign: set[int] = set()
         for character in text:
@@ -94,13 +91,12 @@ class Keyboard:
             symbol = character_keysym(character)
             if not self._keymap.native(symbol) and symbol not in foreign:
                 if len(foreign) >= self._keymap.room:
-                    yield "".join(piece), symbols
-                    piece, symbols, foreign = [], [], set()
+                    yield symbols
+                    symbols, foreign = [], set()
                 foreign.add(symbol)
-            piece.append(character)
             symbols.append(symbol)
-        if piece:
-            yield "".join(piece), symbols
+        if symbols:
+            yield symbols
 
 
 def typeable(character: str) -> bool:

@@ -72,12 +72,20 @@ class Screen:
             await self.keyboard.key(event["k"], kind == "keydown")
         elif kind == "type":
             locked = bool(self.connection.root.query_pointer().mask & X.LockMask)
-            await self.keyboard.type(event["s"], caps_lock=locked)
+            if locked:  # programs turn even é into É then
+                await self._caps_lock()
+            await self.keyboard.type(event["s"])
+            if locked:
+                await self._caps_lock()
         elif kind == "wait":
             self.connection.flush()
             await asyncio.sleep(max(0.0, min(float(event["s"]), MAX_WAIT)))
         else:
             raise ValueError(f"unknown event {event!r}")
+
+    async def _caps_lock(self) -> None:
+        await self.keyboard.key("capslock", True)
+        await self.keyboard.key("capslock", False)
 
     async def settle(self, quiet_ms: float, cap_ms: float) -> bool:
         """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before."""
@@ -123,7 +131,6 @@ class Screen:
         for number in buttons:
             xtest.fake_input(display, X.ButtonRelease, number)
         if mask & X.LockMask:
-            await self.keyboard.key("capslock", True)
-            await self.keyboard.key("capslock", False)
+            await self._caps_lock()
         display.sync()
         return {"keys": len(held), "buttons": len(buttons)}

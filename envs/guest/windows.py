@@ -1,4 +1,4 @@
-"""Top-level windows: who is there, bringing one to the front, closing and waiting for one, asking for a sign of life."""
+"""Top-level windows: who is there, bringing one to the front, closing and waiting for one, a sign of life."""
 
 from __future__ import annotations
 
@@ -112,6 +112,7 @@ class Windows:
         self, title: str | None = None, wm_class: str | None = None, old: Container[int] = ()
     ) -> dict[str, Any] | None:
         """The topmost window, none of ``old``, whose title and class have these regular expressions in them."""
+        window: dict[str, Any]
         for window in reversed(self.all()):
             if window["id"] in old:
                 continue

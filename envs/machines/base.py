@@ -74,7 +74,9 @@ class Machine(ABC):
     """
 
     kind: str  # the name that users choose it by, as in ``gym.make(..., machine="sandbox")``
-    isolates: bool = False  # whether what runs in it sees neither the host's files, processes and network nor another machine's
+    isolates: bool = (
+        False  # whether what runs in it sees neither the host's files, processes and network nor another machine's
+    )
     enforces: frozenset[str] = frozenset()  # the limits of its config that it enforces: "memory", "disk", "processes"
 
     def __init__(self, config: MachineConfig | None = None) -> None:

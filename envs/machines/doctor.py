@@ -120,7 +120,9 @@ def _namespaces() -> Iterator[CheckUp]:
         if value and value != allowed and os.geteuid() != 0:
             yield CheckUp(Path(path).name, "fail", f"{value}: users may not make user namespaces", fix)
     if _read("/proc/sys/user/max_user_namespaces") == "0":
-        yield CheckUp("user namespaces", "fail", "max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=10000")
+        yield CheckUp(
+            "user namespaces", "fail", "max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=10000"
+        )
     if os.geteuid() != 0:
         missing = [tool for tool in ("newuidmap", "newgidmap") if find_tool(tool) is None]
         fix = "sudo apt-get install uidmap" if missing else ""
@@ -137,7 +139,11 @@ def _namespaces() -> Iterator[CheckUp]:
     for name, argument, fix in (
         ("user namespace", "nothing", f"this container or kernel forbids user namespaces: allow them, {_PROCESS}"),
         ("overlay in a user namespace", "overlay", "Linux 5.11 or newer"),
-        ("proc in a user namespace", "proc", f"this container hides parts of /proc: run it with an unmasked one, {_PROCESS}"),
+        (
+            "proc in a user namespace",
+            "proc",
+            f"this container hides parts of /proc: run it with an unmasked one, {_PROCESS}",
+        ),
     ):
         try:
             userns.call_mapped(ids, str(probe), [argument], timeout=20)
@@ -159,7 +165,9 @@ def _limits() -> Iterator[CheckUp]:
         )  # fmt: skip
     if not tmpfs_has_user_attributes():
         version = ".".join(map(str, kernel()))
-        yield CheckUp("disk limit", "warn", f"Linux {version}: writes go to the host's disk, unlimited", "Linux 6.6 or newer")
+        yield CheckUp(
+            "disk limit", "warn", f"Linux {version}: writes go to the host's disk, unlimited", "Linux 6.6 or newer"
+        )
 
 
 def _room() -> Iterator[CheckUp]:
@@ -170,10 +178,14 @@ def _room() -> Iterator[CheckUp]:
         return
     free = shutil.disk_usage(folder).free >> 20
     yield CheckUp(
-        "disk", "ok" if free >= DISK_MB else "warn", f"{free} MiB free in {folder}", "" if free >= DISK_MB else "free some"
+        "disk",
+        "ok" if free >= DISK_MB else "warn",
+        f"{free} MiB free in {folder}",
+        "" if free >= DISK_MB else "free some",
     )
     available = next(
-        (int(line.split()[1]) >> 10 for line in _read("/proc/meminfo").splitlines() if line.startswith("MemAvailable")), 0
+        (int(line.split()[1]) >> 10 for line in _read("/proc/meminfo").splitlines() if line.startswith("MemAvailable")),
+        0,
     )
     yield CheckUp(
         "memory", "ok" if available >= MEMORY_MB else "warn", f"{available} MiB available",

@@ -66,9 +66,7 @@ class FakeDisplay(Display):
         _fill(frame, (*self.pointer, 3, 3), POINTER)
         return frame
 
-    def perform(
-        self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any
-    ) -> StepReport:
+    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
         """Carry out events at once; see ``Display.perform``."""
         self._machine.check()
         before = (self.text, self.presses, self.focused, self.pointer)

@@ -119,7 +119,11 @@ class SandboxMachine(Machine):
         with theirs:
             try:
                 self._started = self._supervisor.start(
-                    self._name, theirs, self._log, START_TIMEOUT, watched_mb=0 if host.limits.cgroups else self.config.memory_mb
+                    self._name,
+                    theirs,
+                    self._log,
+                    START_TIMEOUT,
+                    watched_mb=0 if host.limits.cgroups else self.config.memory_mb,
                 )
             except BaseException:
                 ours.close()
@@ -280,5 +284,3 @@ def _sealed_log() -> int:
     os.ftruncate(fd, LOG_SIZE)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     return fd
-
-

@@ -116,6 +116,6 @@ def remove(folder: str) -> None:
 def main(argv: "list[str]") -> int:
     """Call one of the functions above: ``NAME ARGUMENT...``."""
     sys.stdout = sys.stderr
-    functions: "dict[str, Callable[..., None]]" = {"build": build, "fresh": fresh, "take": take, "remove": remove}
+    functions: dict[str, Callable[..., None]] = {"build": build, "fresh": fresh, "take": take, "remove": remove}
     functions[argv[0]](*argv[1:])
     return 0

@@ -42,7 +42,10 @@ class Limits:
         if _swap_is_accounted(self.cgroups):
             memory["swap"] = config.memory_mb << 20  # memory and swap together: no swap
         path = f"deskgym-{name}" if self.cgroups == "v1" else f"/deskgym-{name}"
-        return {"cgroupsPath": path, "resources": {"memory": memory, "pids": {"limit": config.processes + SPARE_PROCESSES}}}
+        return {
+            "cgroupsPath": path,
+            "resources": {"memory": memory, "pids": {"limit": config.processes + SPARE_PROCESSES}},
+        }
 
 
 @cache
@@ -59,12 +62,22 @@ def kernel() -> tuple[int, int]:
 
 def _cgroups() -> str | None:
     if (CGROUPS / "cgroup.controllers").exists():
-        controllers = (CGROUPS / "cgroup.controllers").read_text().split()
-        usable = {"memory", "pids"} <= set(controllers) and _can_make_one(CGROUPS)
-        return "v2" if usable else None
+        return "v2" if _can_make_one(CGROUPS, "memory.max", "pids.max") or _can_delegate() else None
     own = _own_cgroups()
-    folders = [CGROUPS / name / own.get(name, "/").lstrip("/") for name in ("memory", "pids")]
-    return "v1" if all(_can_make_one(folder) for folder in folders) else None
+    usable = (
+        _can_make_one(CGROUPS / name / own.get(name, "/").lstrip("/"), f"{name}.{limit}")
+        for name, limit in (("memory", "limit_in_bytes"), ("pids", "max"))
+    )
+    return "v1" if all(usable) else None
+
+
+def _can_delegate() -> bool:
+    """Let children of the root group have limits; fails in a container whose processes are in that group."""
+    try:
+        (CGROUPS / "cgroup.subtree_control").write_text("+memory +pids")
+    except OSError:
+        return False
+    return _can_make_one(CGROUPS, "memory.max", "pids.max")
 
 
 def _own_cgroups() -> dict[str, str]:
@@ -72,14 +85,16 @@ def _own_cgroups() -> dict[str, str]:
     return {name: path for _, names, path in lines for name in names.split(",")}
 
 
-def _can_make_one(folder: Path) -> bool:
+def _can_make_one(folder: Path, *limits: str) -> bool:
+    """Whether a group can be made in ``folder``, and has these files."""
     probe = folder / f"deskgym-probe-{os.getpid()}"
     try:
         probe.mkdir()
+        complete = all((probe / limit).exists() for limit in limits)
         probe.rmdir()
     except OSError:
         return False
-    return True
+    return complete
 
 
 def _swap_is_accounted(version: str) -> bool:

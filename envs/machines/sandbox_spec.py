@@ -116,9 +116,7 @@ def _mounts(parts: Parts) -> list[dict[str, Any]]:
     mounts = [
         _mount("/proc", "proc"),
         _mount("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=1m", *FEW),
-        _mount(
-            "/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"
-        ),
+        _mount("/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
         _mount("/dev/shm", "tmpfs", "nosuid", "noexec", "nodev", "mode=1777", f"size={SHM_MB}m", *FEW),
         _mount("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
         _mount("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),

@@ -86,9 +86,7 @@ class SupervisorClient:
             return False
         return not select.select([self._pidfd], [], [], 0)[0]
 
-    def start(
-        self, name: str, guest: socket.socket, log: int, timeout: float, watched_mb: int = 0
-    ) -> Started:
+    def start(self, name: str, guest: socket.socket, log: int, timeout: float, watched_mb: int = 0) -> Started:
         """Start the container whose bundle is in ``folder/name``.
 
         Args:
@@ -103,7 +101,9 @@ class SupervisorClient:
         """
         answer, fds = self._ask({"op": "start", "name": name, "memory_mb": watched_mb}, [guest.fileno(), log], timeout)
         if "error" in answer:
-            raise MachineError(f"the sandbox did not start: {answer['error']}", kind="start_failed")
+            raise MachineError(
+                f"the sandbox did not start: {answer['error']} (`deskgym doctor` finds out why)", kind="start_failed"
+            )
         return Started(int(answer["pid"]), fds[0])
 
     def stop(self, name: str, timeout: float) -> None:

@@ -80,7 +80,7 @@ class Supervisor:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._requests = socket.socket(fileno=config.socket)
-        self._containers: "dict[str, Container]" = {}
+        self._containers: dict[str, Container] = {}
         self._ending = False
 
     def run(self) -> None:
@@ -221,7 +221,7 @@ class Supervisor:
 
 def spawn(argv: "list[str]", output: int = -1, guest: int = -1) -> int:
     """Start a program and return its pid: ``guest`` as its descriptor 3, its output in ``output``, nothing else."""
-    actions: "list[tuple[int, *tuple[Any, ...]]]" = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0)]
+    actions: list[tuple[int, *tuple[Any, ...]]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0)]
     actions += [(os.POSIX_SPAWN_DUP2, 0 if output < 0 else output, fd) for fd in (1, 2)]
     if guest >= 0:
         actions.append((os.POSIX_SPAWN_DUP2, guest, GUEST_FD))
@@ -230,7 +230,7 @@ def spawn(argv: "list[str]", output: int = -1, guest: int = -1) -> int:
 
 def descendants(pid: int) -> "list[int]":
     """All processes below a container's PID 1: what loses its parent there becomes that one's child."""
-    found: "list[int]" = []
+    found: list[int] = []
     waiting = [pid]
     while waiting:
         try:

@@ -110,6 +110,16 @@ def test_run_all_plays_every_task_and_says_what_broke(cli, science_has_bad_tasks
     assert outcomes["fake/broken"]["outcome"] == "fault" and "fire" in outcomes["fake/broken"]["message"]
 
 
+def test_a_recording_tells_why_its_episode_was_given_up(cli, tmp_path, monkeypatch):
+    from deskgym.agents import OracleAgent
+
+    monkeypatch.setattr(OracleAgent, "act", lambda self, observation: 1 / 0)
+    status, out, err = cli("run", "science", *FAKE, "--record", str(tmp_path))
+    assert status == 1 and "error, score -" in err and "ZeroDivisionError" in out
+    assert cli("view", str(tmp_path))[0] == 0
+    assert "ZeroDivisionError: division by zero" in (tmp_path / "episodes.html").read_text()
+
+
 def test_record_view_and_score_again(cli, tmp_path):
     record = ["--record", str(tmp_path / "out")]
     for agent in ("oracle", "noop"):

@@ -149,10 +149,10 @@ def test_pyautogui_moves_clicks_and_sees(act, desktop):
         "pyautogui.moveTo(123, 45); print(*pyautogui.position(), *pyautogui.size())\n"
         "pyautogui.move(10, 0); pyautogui.dragTo(200, 100); pyautogui.scroll(-3); print(*pyautogui.position())\n"
         "image = pyautogui.screenshot(region=(10, 20, 30, 40)); print(image.size, image.mode, image.getpixel((0, 0)))\n"
-        "print(pyautogui.pixel(5, 5))"
+        "print(*pyautogui.pixel(5, 5))"
     )
     assert result["stderr"] == ""
-    assert result["stdout"] == "123 45 1280 720\n200 100\n(30, 40) RGB (59, 66, 82)\n(59, 66, 82)\n"
+    assert result["stdout"] == "123 45 1280 720\n200 100\n(30, 40) RGB (59, 66, 82)\n59 66 82\n"
 
 
 def test_an_empty_action_is_fast(act, desktop):

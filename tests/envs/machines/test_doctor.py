@@ -18,7 +18,11 @@ def test_a_host_with_sandboxes_is_well():
 
 @pytest.mark.parametrize(
     ("tool", "name", "fix"),
-    [("runc", "OCI runtime", "apt-get install runc"), ("Xvfb", "Xvfb", "apt-get install xvfb"), ("openbox", "openbox", "openbox")],
+    [
+        ("runc", "OCI runtime", "apt-get install runc"),
+        ("Xvfb", "Xvfb", "apt-get install xvfb"),
+        ("openbox", "openbox", "openbox"),
+    ],
 )
 def test_missing_programs(monkeypatch, tool, name, fix):
     hidden = {tool, "crun"} if tool == "runc" else {tool}

@@ -32,7 +32,9 @@ def python(box, code, **options):
 # --- the host's files
 
 
-@pytest.mark.parametrize("folder", ["/root", "/srv", "/mnt", "/media", "/var/log", "/var/mail", "/var/spool", "/etc/ssh"])
+@pytest.mark.parametrize(
+    "folder", ["/root", "/srv", "/mnt", "/media", "/var/log", "/var/mail", "/var/spool", "/etc/ssh"]
+)
 @pytest.mark.parametrize("user", ["agent", "guest"])
 def test_folders_of_the_host_are_empty(box, folder, user):
     assert sh(box, f"ls -A {folder}", user=user).stdout == b""
@@ -48,7 +50,9 @@ def test_homes_and_work_folders_are_not_there(box):
             assert sh(box, f"ls -d {path}/* || ls {path}", user="guest").stdout == b""
 
 
-@pytest.mark.parametrize("path", ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/subuid", "/etc/fstab", "/etc/environment"])
+@pytest.mark.parametrize(
+    "path", ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/subuid", "/etc/fstab", "/etc/environment"]
+)
 @pytest.mark.parametrize("user", ["agent", "guest"])
 def test_secrets_in_etc_are_not_there(box, path, user):
     assert box.run(["cat", path], user=user).stdout == b""
@@ -92,7 +96,10 @@ def test_the_hosts_mount_points_do_not_lead_out(box):
 
 
 def test_no_copy_of_deskgym_but_the_guest_can_be_read(box):
-    found = sh(box, "find / -xdev -name 'deskgym*' -not -path '/proc/*' 2>/dev/null; find /usr /opt /etc -name deskgym 2>/dev/null")
+    found = sh(
+        box,
+        "find / -xdev -name 'deskgym*' -not -path '/proc/*' 2>/dev/null; find /usr /opt /etc -name deskgym 2>/dev/null",
+    )
     places = {line for line in found.stdout.decode().split() if line != "/opt/deskgym"}
     assert all(path.startswith(("/opt/deskgym/guest/", "/run/deskgym")) for path in places), places
     tree = sh(box, "cd /opt/deskgym/guest/deskgym; find . -name '*.py' | sort").stdout.decode().split()
@@ -177,7 +184,9 @@ def test_shared_memory_and_queues_are_its_own(box):
 def test_the_guest_cannot_be_killed_stopped_or_traced(box):
     sh(box, "for pid in /proc/[0-9]*; do p=${pid#/proc/}; [ $p != $$ ] && kill -9 $p; done; kill -STOP 1; kill -9 -1")
     assert box.alive and box.run(["true"]).returncode == 0
-    attach = "import ctypes; libc = ctypes.CDLL(None, use_errno=True); print(libc.ptrace(16, 1, 0, 0), ctypes.get_errno())"
+    attach = (
+        "import ctypes; libc = ctypes.CDLL(None, use_errno=True); print(libc.ptrace(16, 1, 0, 0), ctypes.get_errno())"
+    )
     assert python(box, attach).stdout == b"-1 1\n"
     for name in ("mem", "environ", "maps", "fd", "root", "cwd"):
         assert sh(box, f"cat /proc/1/{name} || ls /proc/1/{name}/").stdout == b""
@@ -237,7 +246,11 @@ def test_system_calls_that_ways_out_begin_with_are_refused(box, call):
 
 def test_the_kernel_cannot_be_configured(box):
     for user in ("agent", "guest"):
-        written = sh(box, "find /proc/sys /sys -type f -writable 2>/dev/null | while read f; do (echo 1 > $f) 2>/dev/null && echo $f; done", user=user)
+        written = sh(
+            box,
+            "find /proc/sys /sys -type f -writable 2>/dev/null | while read f; do (echo 1 > $f) 2>/dev/null && echo $f; done",
+            user=user,
+        )
         assert written.stdout == b""
         for path in ("/proc/sysrq-trigger", "/proc/sys/kernel/hostname", "/sys/power/state", "/proc/1/oom_score_adj"):
             assert sh(box, f"echo 1 > {path}").returncode != 0
@@ -255,7 +268,10 @@ def test_there_are_only_harmless_devices(box):
 
 def test_the_disk_can_be_filled_and_the_machine_lives(box):
     for place in ("/home/user", "/tmp", "/var/tmp", "/dev/shm", "/run/user/1000"):
-        sh(box, f"head -c 1G /dev/zero > {place}/full; i=0; while [ $i -lt 200 ] && touch {place}/f$i; do i=$((i+1)); done")
+        sh(
+            box,
+            f"head -c 1G /dev/zero > {place}/full; i=0; while [ $i -lt 200 ] && touch {place}/f$i; do i=$((i+1)); done",
+        )
     used = sh(box, "du -sm /home /tmp /var/tmp /dev/shm /run 2>/dev/null | awk '{s+=$1} END {print s}'", user="guest")
     assert int(used.stdout) <= 256 + 256 + 128 + 8
     assert box.alive and box.display.capture() is not None
