@@ -80,6 +80,8 @@ def rescore(folder: str | Path, tasks: TaskSource | None = None) -> Verdict:
     """
     recording = Recording.load(folder)
     path = recording.folder / STATE
+    if not path.exists() and recording.aborted:
+        return Verdict(0.0, error=f"the episode was given up: {recording.aborted}")
     if not path.exists():
         return Verdict(0.0, error=f"the state was not kept: there is no {path}")
     try:

@@ -6,10 +6,11 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
 from deskgym.cli import bench, doctor, image, install, run, tasks, verify, view
@@ -59,13 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         near = get_close_matches(argv[0], COMMANDS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return _fail(f"unknown command {argv[0]!r}; legal are {', '.join(COMMANDS)}{hint}", USAGE)
-    signal.signal(signal.SIGTERM, _terminate)
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         arguments, rest = build_parser().parse_known_args(argv)
         if rest and arguments.command != "bench":
             return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)
         arguments.rest = rest
-        return int(arguments.run(arguments))
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
@@ -75,6 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if show_traceback or not _is_expected(error):
             raise
         return _fail(str(error) or type(error).__name__, FAILED)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _is_expected(error: Exception) -> bool:
@@ -90,6 +95,17 @@ def _fail(message: str, status: int) -> int:
     line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
     print(f"deskgym: {line}", file=sys.stderr)
     return status
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"deskgym: warning: {message}", file=sys.stderr)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

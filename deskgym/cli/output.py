@@ -38,8 +38,13 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in rows:
         table.add_row(*(Text(str(cell), STYLES.get(_first_word(cell), "")) for cell in row))
     console = Console()
-    console = console if console.is_terminal else Console(width=_PIPE_WIDTH)
-    console.print(table)
+    if console.is_terminal:
+        console.print(table)
+        return
+    wide = Console(width=_PIPE_WIDTH)
+    with wide.capture() as captured:
+        wide.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def progress(quiet: bool = False) -> Progress:

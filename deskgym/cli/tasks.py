@@ -29,8 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"suite": arguments.suite, "source": arguments.source, "mode": arguments.mode, "tasks": rows})
         return 0
     supported = sum(row["supported"] for row in rows)
+    name = f"{arguments.suite} ({arguments.source})" if arguments.source else arguments.suite
     print_table(
-        f"{arguments.suite}: {len(rows)} tasks, {supported} supported",
+        f"{name}: {len(rows)} tasks, {supported} supported",
         ("task", "difficulty", "max steps", "oracle", "wrong", "supported"),
         (
             (

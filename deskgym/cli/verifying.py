@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -90,14 +91,14 @@ def verify(
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would share this process's threads' locks
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
-        futures = [pool.submit(job, attempt) for attempt in attempts]
+        futures = [pool.submit(_work, job, attempt) for attempt in attempts]
         try:
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()
+            pool.shutdown(cancel_futures=True)  # waits for them
             raise
 
 
@@ -110,11 +111,28 @@ def _play_attempt(make_env: MakeEnv, resets: int, seed: int, attempt: Attempt) -
     return AttemptReport(attempt, tuple(results))
 
 
+_busy = False  # in a worker: an attempt is being played
+
+
 def _begin_worker() -> None:
     """A terminated worker closes its machine first; Ctrl-C reaches the main process, which terminates."""
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(1)
+        if _busy:
+            raise SystemExit
+        os._exit(1)
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(job: Callable[[Attempt], AttemptReport], attempt: Attempt) -> AttemptReport:
+    """Do the job in a worker; the pool would catch SystemExit and go on with the next one."""
+    global _busy
+    _busy = True
+    try:
+        return job(attempt)
+    except SystemExit:
+        os._exit(1)
+    finally:
+        _busy = False

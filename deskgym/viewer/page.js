@@ -194,12 +194,13 @@
   const moves = { first: () => 0, previous: () => at - 1, next: () => at + 1, last: () => Infinity };
   for (const [id, target] of Object.entries(moves)) $(id).addEventListener("click", () => show(target()));
   $("slider").addEventListener("input", () => show(Number($("slider").value)));
+  $("wide").addEventListener("change", () => $("player").classList.toggle("wide", $("wide").checked));
   for (const id of ["after", "marks", "boxes"]) $(id).addEventListener("change", () => show(at));
   buttons.forEach((button, k) => button.addEventListener("click", () => { location.hash = k + 1; }));
   const flip = (id) => { $(id).checked = !$(id).checked; show(at); };
   const keys = {
     ArrowLeft: () => show(at - 1), ArrowRight: () => show(at + 1), Home: () => show(0), End: () => show(Infinity),
-    " ": () => flip("after"), m: () => flip("marks"), e: () => flip("boxes"),
+    " ": () => flip("after"), m: () => flip("marks"), e: () => flip("boxes"), w: () => $("wide").click(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key] || !episode?.steps.length) return;

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from deskgym.envs.guest.accessibility_actions import Hands, within
 from deskgym.envs.guest.accessibility_bus import AccessibilityLost, Bus, CallFailed
-from deskgym.envs.guest.accessibility_node import STATES, Elements, Node, Rect, add_rows, place
+from deskgym.envs.guest.accessibility_node import Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility_program import Application, Program
+from deskgym.envs.guest.accessibility_search import Tree, WaitFailed, is_program, matches, not_seen, state_mask
 from deskgym.envs.guest.accessibility_walk import Walk
 
 __all__ = [
@@ -41,49 +41,6 @@ _EVENTS = (
 )  # fmt: skip
 """What the registry is told that somebody listens to: programs send nothing else."""
 _INTERFACES = ("Object", "Window", "Document")
-
-
-class WaitFailed(TimeoutError):
-    """What was waited for did not come true; the message says what it was, and what was seen instead."""
-
-
-@dataclass
-class Tree:
-    """The accessible tree of programs, hidden parts included.
-
-    Attributes:
-        nodes: all nodes in document order, each program's root first; ``parent`` and ``children`` link them.
-        complete: nothing is missing.
-        cut: why something is missing, naming the program.
-    """
-
-    nodes: list[Node] = field(default_factory=list)
-    complete: bool = True
-    cut: str | None = None
-
-    def __iter__(self) -> Iterator[Node]:
-        return iter(self.nodes)
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def find(
-        self, role: str | None = None, name: str | re.Pattern[str] | None = None, states: Iterable[str] = ()
-    ) -> list[Node]:
-        """The nodes of that role, name (or pattern found in it) and these states."""
-        wanted = _mask(states)
-        return [node for node in self.nodes if _matches(node, role, name, wanted)]
-
-    def message(self) -> dict[str, Any]:
-        """As the guest protocol carries it: nodes are dicts, ``parent`` is a number in the list or -1."""
-        numbers = {node: number for number, node in enumerate(self.nodes)}
-        return {
-            "nodes": [
-                node.as_dict() | {"parent": numbers.get(node.parent, -1) if node.parent else -1} for node in self.nodes
-            ],
-            "complete": self.complete,
-            "cut": self.cut,
-        }
 
 
 class AccessibilityReader(Hands):
@@ -287,7 +244,7 @@ class AccessibilityReader(Hands):
         until = time.monotonic() + deadline
         readings = []
         for application, path in await self._meet(min(until, time.monotonic() + max(deadline / 4, 0.1))):
-            if app is None or _is(application, app):
+            if app is None or is_program(application, app):
                 program = Program.at(application, path.encode())
                 walk = Walk(self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, text)
                 walk.window.on_idle = program.done.set
@@ -333,45 +290,27 @@ class AccessibilityReader(Hands):
             WaitFailed: it never came; the message says what was seen instead.
             ValueError: there is no state of that name.
         """
-        wanted = _mask(states)
+        wanted = state_mask(states)
         until = time.monotonic() + deadline
         silent = False
         while True:
             self._event.clear()
             left = until - time.monotonic()
             await self.read(deadline=max(min(left, 1.0), 0.05), damage="all" if silent else None)
-            programs = [p for p in self._programs.values() if app is None or _is(p.application, app)]
+            programs = [p for p in self._programs.values() if app is None or is_program(p.application, app)]
             for program in programs:
                 for window in program.root.children:
                     for node in window.walk():
-                        if _matches(node, role, name, wanted):
+                        if matches(node, role, name, wanted):
                             return node
             left = until - time.monotonic()
             if left <= 0:
-                raise WaitFailed(self._not_seen(app, role, name, states, deadline, programs))
+                raise WaitFailed(not_seen(app, role, name, states, deadline, programs, self._programs.values()))
             try:
                 await asyncio.wait_for(self._event.wait(), min(left, _SILENT))
                 silent = False
             except TimeoutError:
                 silent = True
-
-    def _not_seen(
-        self, app: str | int | None, role: str | None, name: str | re.Pattern[str] | None, states: Iterable[str],
-        deadline: float, programs: list[Program],
-    ) -> str:  # fmt: skip
-        called = name.pattern if isinstance(name, re.Pattern) else name
-        wanted = f"{role or 'element'}{'' if called is None else f' {called!r}'} that is {' and '.join(states)}"
-        if app is not None and not programs:
-            seen = [program.application.name for program in self._programs.values()]
-            return f"no program {app!r} came to the accessibility bus within {deadline} s; there are {seen}"
-        nodes = [node for p in programs for window in p.root.children for node in window.walk()]
-        like = [node for node in nodes if role is None or node.role_name == role][:8]
-        found = [f"{node.role_name} {node.name!r}" for node in like]
-        cuts = [program.cut for program in programs if program.cut]
-        return (
-            f"no {wanted} in {app or 'any program'} within {deadline} s; among {len(nodes)} elements there are "
-            f"{', '.join(found) or 'none of that role'}{'; ' + '; '.join(cuts) if cuts else ''}"
-        )
 
 
 async def _all_done(programs: list[Program], until: float) -> None:
@@ -381,24 +320,3 @@ async def _all_done(programs: list[Program], until: float) -> None:
         _, late = await asyncio.wait(waits, timeout=max(until - time.monotonic(), 0.001))
         for wait in late:
             wait.cancel()
-
-
-def _is(application: Application, app: str | int) -> bool:
-    return application.pid == app if isinstance(app, int) else application.name.lower() == app.lower()
-
-
-def _mask(states: Iterable[str]) -> int:
-    mask = 0
-    for state in states:
-        if state not in STATES:
-            raise ValueError(f"AT-SPI has no state {state!r}; it has {', '.join(STATES)}")
-        mask |= 1 << STATES.index(state)
-    return mask
-
-
-def _matches(node: Node, role: str | None, name: str | re.Pattern[str] | None, states: int) -> bool:
-    if node.states & states != states or (role is not None and node.role_name != role):
-        return False
-    if isinstance(name, re.Pattern):
-        return name.search(node.name) is not None
-    return name is None or node.name == name

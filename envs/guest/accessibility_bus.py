@@ -24,13 +24,12 @@ from urllib.parse import unquote
 from dbus_fast import Message, MessageType, Variant
 from dbus_fast._private.unmarshaller import Unmarshaller
 
+from deskgym.envs.guest.accessibility_marshal import HEAD, header_fields, marshal, string_at
+
 Answer = Callable[[Any, bytes, int, int], None]
 """Called with (token, buffer, offset of the body, its end) or, when the call failed, (token, b"", -1, -1)."""
 
-_HEAD = Struct("<4B3I")
 _UINT = Struct("<I")
-_PATH_FIELD = b"\x01\x01o\x00"
-_PADDING = tuple(b"\0" * ((8 - n % 8) % 8) for n in range(8))
 _CHUNK = 1 << 18
 _LIMIT = 1 << 27  # D-Bus's own bound of a message
 _REPLY_SERIAL_FIRST = b"\x05\x01u\x00"
@@ -43,59 +42,6 @@ class AccessibilityLost(ConnectionError):
 
 class CallFailed(Exception):
     """A program answered a call with an error, or with something that is not what was asked for."""
-
-
-def _string_field(code: int, kind: bytes, value: str) -> bytes:
-    text = value.encode()
-    size = bytes([len(text)]) if kind == b"g" else _UINT.pack(len(text))
-    field = bytes([code, 1]) + kind + b"\0" + size + text + b"\0"
-    return field + _PADDING[len(field) % 8]
-
-
-def template(destination: str, interface: str, member: str, signature: str = "") -> bytes:
-    """The header fields of a method call but for its path, which comes last and is all that varies."""
-    fields = _string_field(6, b"s", destination) + _string_field(2, b"s", interface)
-    fields += _string_field(3, b"s", member)
-    return fields + _string_field(8, b"g", signature) if signature else fields
-
-
-def marshal(serial: int, prepared: bytes, path: bytes, body: bytes) -> bytes:
-    """A whole method call; ``body`` is marshalled already."""
-    size = len(path)
-    fields = len(prepared) + 9 + size
-    return b"".join((
-        _HEAD.pack(108, 1, 2, 1, len(body), serial, fields),  # 'l'ittle endian, method call, no auto start
-        prepared, _PATH_FIELD, _UINT.pack(size), path, b"\0", _PADDING[fields % 8], body,
-    ))  # fmt: skip
-
-
-def header_fields(data: bytes, position: int, end: int) -> dict[int, str | int]:
-    """The string and uint32 fields of a message's header by code (D-Bus specification, "Header Fields")."""
-    fields: dict[int, str | int] = {}
-    while position < end:
-        code, kind = data[position], data[position + 2]
-        position += 4
-        if kind == 117:  # 'u'
-            fields[code] = _UINT.unpack_from(data, position)[0]
-            position += 4
-        elif kind == 103:  # 'g'
-            size = data[position]
-            fields[code] = data[position + 1 : position + 1 + size].decode()
-            position += size + 2
-        elif kind in (115, 111):  # 's', 'o'
-            size = _UINT.unpack_from(data, position)[0]
-            fields[code] = data[position + 4 : position + 4 + size].decode()
-            position += size + 5
-        else:
-            raise ValueError(f"a header field of type {chr(kind)!r}")
-        position += -position % 8
-    return fields
-
-
-def string_at(data: bytes, at: int) -> str:
-    """The D-Bus string whose length word is at ``at``."""
-    size = _UINT.unpack_from(data, at)[0]
-    return data[at + 4 : at + 4 + size].decode("utf-8", "replace")
 
 
 def addresses(address: str) -> list[str]:
@@ -280,7 +226,7 @@ class Bus:
         data = self._rest + more if self._rest else more
         position, end = 0, len(data)
         while end - position >= 16:
-            endian, kind, _, _, body_size, _, fields = _HEAD.unpack_from(data, position)
+            endian, kind, _, _, body_size, _, fields = HEAD.unpack_from(data, position)
             if endian != 108 or body_size + fields > _LIMIT:
                 self._lose("a message that is not D-Bus of this machine")
                 return

@@ -104,6 +104,7 @@ class Program:
         walk.everything, walk.damage = everything or not self.root.children, damage
         self._stale = False
         dirty, self._dirty = set(self._dirty), {}
+        walk.dirty = dirty
         walk.window.on_idle = lambda: self._answered(walk, full)
         if not full and (dirty or damage is not None):
             walk.revisit(self.root, damage, dirty)
@@ -126,7 +127,7 @@ class Program:
         self._dirty = {}
         if dirty and not walk.failed:
             walk.asked.clear()
-            walk.full = False
+            walk.full = walk.everything = False
             walk.revisit(self.root, None, dirty)
         if not walk.window.open:
             self.done.set()

@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from struct import Struct
 
-from deskgym.envs.guest.accessibility_bus import Answer, Bus, Window, string_at, template
+from deskgym.envs.guest.accessibility_bus import Bus, Window
+from deskgym.envs.guest.accessibility_marshal import (
+    read_properties,
+    read_refs,
+    read_strings,
+    read_variant,
+    string_at,
+    strings,
+    template,
+)
 from deskgym.envs.guest.accessibility_node import (
-    DEFUNCT,
     FOCUSABLE,
     FOCUSED,
     INTERFACES,
@@ -22,43 +30,29 @@ from deskgym.envs.guest.accessibility_node import (
     VALUE,
     Node,
     Rect,
-    cell_name,
-    cell_position,
     intersects,
     is_leaf,
 )
+from deskgym.envs.guest.accessibility_table import MANY, Cells
 
-MANY = 1000
-"""A container of more children than this is asked for what is visible of it (if it manages its descendants)."""
 MOST_CHILDREN = 50_000
-MOST_CELLS = 20_000
 
 _UINT = Struct("<I")
 _INT = Struct("<i")
 _TWO_INTS = Struct("<ii")
 _POINT = Struct("<iiI")
 _RECT = Struct("<4i")
-_DOUBLE = Struct("<d")
 _STATES = Struct("<3I")
 _SCREEN = _UINT.pack(0)
 _NAMES = "org.a11y.atspi."
 
 
-def _strings(*values: str) -> bytes:
-    body = b""
-    for value in values:
-        body += b"\0" * (-len(body) % 4) + _UINT.pack(len(value)) + value.encode() + b"\0"
-    return body
-
-
-_NAME = _strings(_NAMES + "Accessible", "Name")
-_DESCRIPTION = _strings(_NAMES + "Accessible", "Description")
-_COUNT = _strings(_NAMES + "Accessible", "ChildCount")
-_LENGTH = _strings(_NAMES + "Text", "CharacterCount")
-_CURRENT = _strings(_NAMES + "Value", "CurrentValue")
-_ALL = _strings(_NAMES + "Accessible")
-_WHOLE = _TWO_INTS.pack(0, -1)
-_ALIGN = {"s": 4, "o": 4, "i": 4, "u": 4, "b": 4, "d": 8, "x": 8, "t": 8, "y": 1, "n": 2, "q": 2, "(": 8}
+_NAME = strings(_NAMES + "Accessible", "Name")
+_DESCRIPTION = strings(_NAMES + "Accessible", "Description")
+_COUNT = strings(_NAMES + "Accessible", "ChildCount")
+_LENGTH = strings(_NAMES + "Text", "CharacterCount")
+_CURRENT = strings(_NAMES + "Value", "CurrentValue")
+_ALL = strings(_NAMES + "Accessible")
 
 
 class Calls:
@@ -88,100 +82,6 @@ class Calls:
         self.at_row = method(_NAMES + "Table", "GetAccessibleAt", "ii")
         self.get = method(properties, "Get", "ss")
         self.get_all = method(properties, "GetAll", "s")
-
-
-def read_refs(data: bytes, at: int) -> list[tuple[str, bytes]]:
-    """A marshalled ``a(so)``: bus names and object paths."""
-    refs = []
-    unpack = _UINT.unpack_from
-    position = at + 8
-    end = position + unpack(data, at)[0]
-    while position < end:
-        position += -(position - at) % 8
-        size = unpack(data, position)[0]
-        peer = data[position + 4 : position + 4 + size].decode()
-        position += size + 5
-        position += -(position - at) % 4
-        size = unpack(data, position)[0]
-        refs.append((peer, data[position + 4 : position + 4 + size]))
-        position += size + 5
-    return refs
-
-
-def read_ref(data: bytes, at: int) -> tuple[str, bytes] | None:
-    """A marshalled ``(so)``; None when it is AT-SPI's null object."""
-    size = _UINT.unpack_from(data, at)[0]
-    peer = data[at + 4 : at + 4 + size].decode()
-    position = size + 5
-    position = at + position + -position % 4
-    size = _UINT.unpack_from(data, position)[0]
-    path = data[position + 4 : position + 4 + size]
-    return None if not peer or path.endswith(b"/null") else (peer, path)
-
-
-def read_strings(data: bytes, at: int) -> list[str]:
-    """A marshalled ``as``."""
-    strings = []
-    position = at + 4
-    end = position + _UINT.unpack_from(data, at)[0]
-    while position < end:
-        position += -(position - at) % 4
-        size = _UINT.unpack_from(data, position)[0]
-        strings.append(data[position + 4 : position + 4 + size].decode())
-        position += size + 5
-    return strings
-
-
-def read_variant(data: bytes, at: int, base: int) -> tuple[str | int | float | None, int]:
-    """A marshalled variant of type s, i, u or d, and where it ends; alignment counts from ``base``.
-
-    Raises:
-        ValueError: it is of another type.
-    """
-    size = data[at]
-    signature = data[at + 1 : at + 1 + size].decode()
-    at += size + 2
-    at += -(at - base) % _ALIGN.get(signature[:1], 4)
-    if signature == "s":
-        return string_at(data, at), at + 5 + int(_UINT.unpack_from(data, at)[0])
-    if signature == "i":
-        return _INT.unpack_from(data, at)[0], at + 4
-    if signature == "u":
-        return _UINT.unpack_from(data, at)[0], at + 4
-    if signature == "d":
-        return _DOUBLE.unpack_from(data, at)[0], at + 8
-    if signature == "(so)":
-        at += int(_UINT.unpack_from(data, at)[0]) + 5
-        at += -(at - base) % 4
-        return None, at + int(_UINT.unpack_from(data, at)[0]) + 5
-    if signature == "a{ss}":
-        return None, at + 4 + (-(at + 4 - base) % 8) + int(_UINT.unpack_from(data, at)[0])
-    raise ValueError(f"a variant of type {signature!r}")
-
-
-def read_properties(data: bytes, at: int) -> dict[str, str | int | float | None]:
-    """A marshalled ``a{sv}`` with values of the types that ``read_variant`` knows."""
-    found: dict[str, str | int | float | None] = {}
-    position = at + 8
-    end = position + int(_UINT.unpack_from(data, at)[0])
-    while position < end:
-        position += -(position - at) % 8
-        key = string_at(data, position)
-        position += 5 + int(_UINT.unpack_from(data, position)[0])
-        found[key], position = read_variant(data, position, at)
-    return found
-
-
-class _Corners:
-    """The two cells in the corners of what is visible of a large table, while they are asked for."""
-
-    __slots__ = ("indexes", "left", "names", "table")
-
-    def __init__(self, table: Node) -> None:
-        self.table = table
-        self.names = ["", ""]
-        self.indexes = [-1, -1]
-        self.left = 2
 
 
 class Walk:
@@ -215,6 +115,8 @@ class Walk:
         self.damage: Rect | None = None
         self.everything = True  # cells of a large table too are read again wherever they are
         self.stamps: dict[bytes, int] = {}  # object path -> how many answers had come when its state came
+        self.dirty: set[bytes] = set()
+        self.cells = Cells(self)
         self._calls: dict[str, Calls] = {}
         self._send = self.window.send
 
@@ -242,15 +144,11 @@ class Walk:
         What changed visibly was damaged, unless it takes no room; what appears lies in its parent or is announced; what
         is hidden can only appear with a change at its parent or an event of its own.
         """
+        self.damage, self.dirty = damage, dirty
         for node in list(root.walk()):
-            if node is root:
-                continue
-            hit = node.path in dirty or (
-                damage is not None
-                and not is_leaf(node)
-                and (intersects(node.rect, damage) or not node.raw[2] or not node.raw[3])
-            )
-            if hit:
+            if node is root or (node.role == TABLE_CELL and node.parent in self.asked):
+                continue  # the cells of a large table follow when its visible part is known
+            if self.touched(node):
                 self.visit(node)
                 if node.span is None:
                     for child in node.children:
@@ -265,6 +163,14 @@ class Walk:
                 # Qt moves the focus back from a closed menu without an event or a visible change.
                 self._send(self.calls(node.peer).state, node.path, b"", self._on_focus, node)
 
+    def touched(self, node: Node) -> bool:
+        """Whether damage or an event may have changed a known node."""
+        if self.everything or node.path in self.dirty:
+            return True
+        if self.damage is None or is_leaf(node):
+            return False
+        return intersects(node.rect, self.damage) or not node.raw[2] or not node.raw[3]
+
     def visit(self, node: Node) -> None:
         """Read one node (once per walk)."""
         if node in self.asked:
@@ -272,22 +178,23 @@ class Walk:
         self.asked.add(node)
         self.changed = True
         if node.parent is not None and node.parent.span is not None and node.parent.children:
-            self._visit_cell(node)
+            self.cells.visit(node)
             return
         calls = self.calls(node.peer)
         if node.known and not is_leaf(node):
             # Known and shown before: most likely still so. Asking all at once saves a round trip per level.
-            self._send(calls.state, node.path, b"", self._on_state_again, node)
+            self._send(calls.state, node.path, b"", self.on_state, node)
             self._details(node, calls)
         else:
             self._send(calls.state, node.path, b"", self._on_state, node)
 
     def _on_state(self, node: Node, data: bytes, at: int, end: int) -> None:
-        self._on_state_again(node, data, at, end)
+        self.on_state(node, data, at, end)
         if at >= 0 and (self.hidden or not is_leaf(node)):
             self._details(node, self.calls(node.peer))
 
-    def _on_state_again(self, node: Node, data: bytes, at: int, end: int) -> None:
+    def on_state(self, node: Node, data: bytes, at: int, end: int) -> None:
+        """Take over an answer of GetState."""
         self.stamps[node.path] = self.window.answered
         if at < 0:
             node.states, node.children = 0, []
@@ -299,7 +206,7 @@ class Walk:
 
     def _on_focus(self, node: Node, data: bytes, at: int, end: int) -> None:
         before = node.states
-        self._on_state_again(node, data, at, end)
+        self.on_state(node, data, at, end)
         self.changed = self.changed or node.states != before
 
     def _details(self, node: Node, calls: Calls) -> None:
@@ -307,7 +214,7 @@ class Walk:
         if not node.known:
             send(calls.role, path, b"", self._on_role, node)
             send(calls.interfaces, path, b"", self._on_interfaces, node)
-        send(calls.extents, path, _SCREEN, self._on_extents, node)
+        send(calls.extents, path, _SCREEN, self.on_extents, node)
         if calls.singly:
             send(calls.get, path, _NAME, self._on_name, node)
             send(calls.get, path, _DESCRIPTION, self._on_description, node)
@@ -338,7 +245,8 @@ class Walk:
         node.known = True
         self._contents(node, self.calls(node.peer))
 
-    def _on_extents(self, node: Node, data: bytes, at: int, end: int) -> None:
+    def on_extents(self, node: Node, data: bytes, at: int, end: int) -> None:
+        """Take over an answer of GetExtents."""
         rect = _RECT.unpack_from(data, at) if at >= 0 else (0, 0, 0, 0)
         if rect[:2] != node.raw[:2] and node.known and (node.role == ROOT_PANE or self._is_window(node)):
             self.moved = True
@@ -372,7 +280,7 @@ class Walk:
         if not count:
             node.children = []
         elif count > MANY and node.states & MANAGES:
-            self._table(node)
+            self.cells.read(node)
         elif count > MOST_CHILDREN:
             self.cut = f"{node.role_name} {node.name!r} has {count} children"
         else:
@@ -385,9 +293,10 @@ class Walk:
         if at < 0 or (not self.hidden and node.parent is not None and (is_leaf(node) or self._off_screen(node))):
             node.children = []
             return
-        self._adopt(node, read_refs(data, at))
+        self.adopt(node, read_refs(data, at))
 
-    def _adopt(self, node: Node, refs: Iterable[tuple[str, bytes]]) -> None:
+    def adopt(self, node: Node, refs: Iterable[tuple[str, bytes]]) -> None:
+        """Make ``refs`` the children of ``node``, and read those that are new."""
         known = {(child.peer, child.path): child for child in node.children}
         children = []
         for ref in refs:
@@ -408,123 +317,6 @@ class Walk:
         node.children = children
         node.span = None
 
-    # A large table: the cells in the corners of what is visible say which rows and columns to ask for.
-
-    def _table(self, node: Node) -> None:
-        x, y, width, height = node.raw
-        left, top = max(x, self.screen[0]), max(y, self.screen[1])
-        right = min(x + width, self.screen[0] + self.screen[2]) - 1
-        bottom = min(y + height, self.screen[1] + self.screen[3]) - 1
-        if right <= left or bottom <= top:
-            node.children = []
-            return
-        corners = _Corners(node)
-        calls = self.calls(node.peer)
-        for corner, (px, py) in enumerate(((left, top), (right, bottom))):
-            self._send(calls.at_point, node.path, _POINT.pack(px, py, 0), self._on_corner, (corners, corner))
-
-    def _on_corner(self, token: tuple[_Corners, int], data: bytes, at: int, end: int) -> None:
-        corners, corner = token
-        ref = read_ref(data, at) if at >= 0 else None
-        if ref is None:
-            self._one_corner(corners)
-            return
-        calls = self.calls(ref[0])
-        self._send(calls.index, ref[1], b"", self._on_corner_index, token)
-        self._send(calls.get, ref[1], _NAME, self._on_corner_name, token)
-
-    def _on_corner_index(self, token: tuple[_Corners, int], data: bytes, at: int, end: int) -> None:
-        token[0].indexes[token[1]] = _INT.unpack_from(data, at)[0] if at >= 0 else -1
-
-    def _on_corner_name(self, token: tuple[_Corners, int], data: bytes, at: int, end: int) -> None:
-        token[0].names[token[1]] = str(read_variant(data, at, at)[0]) if at >= 0 else ""
-        self._one_corner(token[0])
-
-    def _one_corner(self, corners: _Corners) -> None:
-        corners.left -= 1
-        if corners.left:
-            return
-        table = corners.table
-        # A spreadsheet's index in parent overflows beyond row 131,072; its name does not.
-        first, last = (cell_position(name) for name in corners.names)
-        if first is None or last is None or first[0] > last[0] or first[1] > last[1]:
-            self._list(corners)
-            return
-        span = (*first, *last)
-        if span == table.span and table.children:
-            for child in table.children if self.full else ():
-                if self.everything or (self.damage is not None and intersects(child.rect, self.damage)):
-                    self.visit(child)
-            return
-        rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
-        if rows * columns > MOST_CELLS:
-            self.cut = f"{table.name!r} shows {rows * columns} cells"
-            return
-        self.changed = True
-        table.span = span
-        table.children = [Node(table.peer, b"", table) for _ in range(rows * columns)]
-        for number, cell in enumerate(table.children):
-            row, column = first[0] + number // columns, first[1] + number % columns
-            cell.name = cell_name(row, column)
-            cell.role, cell.interfaces, cell.known = TABLE_CELL, TEXT, True
-            self.asked.add(cell)
-            self._find_cell(cell, row, column)
-
-    def _list(self, corners: _Corners) -> None:
-        # No spreadsheet: children between the corners by index, as far as they are known.
-        first, last = corners.indexes
-        if first < 0:
-            first = 0
-        if last < first:
-            last = first + MANY
-        last = min(last, corners.table.count - 1, first + MOST_CELLS)
-        table = corners.table
-        wanted = range(first, last + 1)
-        found: list[tuple[str, bytes] | None] = [None] * len(wanted)
-        prepared = template(table.peer, _NAMES + "Accessible", "GetChildAtIndex", "i")
-
-        def on_child(number: int, data: bytes, at: int, end: int) -> None:
-            found[number] = read_ref(data, at) if at >= 0 else None
-            if number == len(found) - 1:
-                self._adopt(table, [ref for ref in found if ref is not None])
-
-        for number, index in enumerate(wanted):
-            self._send(prepared, table.path, _INT.pack(index), on_child, number)
-
-    def _find_cell(self, cell: Node, row: int, column: int) -> None:
-        table = cell.parent
-        if table is not None:
-            body = _TWO_INTS.pack(row, column)
-            self._send(self.calls(table.peer).at_row, table.path, body, self._on_cell, cell)
-
-    def _on_cell(self, cell: Node, data: bytes, at: int, end: int) -> None:
-        ref = read_ref(data, at) if at >= 0 else None
-        if ref is None:
-            cell.states = 0
-            return
-        cell.path = ref[1]
-        self._ask_cell(cell, self._on_state_again)
-
-    def _visit_cell(self, cell: Node) -> None:
-        if cell.path:
-            self._ask_cell(cell, self._on_known_cell)
-        else:
-            self._on_known_cell(cell, b"", -1, -1)
-
-    def _ask_cell(self, cell: Node, on_state: Answer) -> None:
-        calls = self.calls(cell.peer)
-        self._send(calls.state, cell.path, b"", on_state, cell)
-        self._send(calls.extents, cell.path, _SCREEN, self._on_extents, cell)
-        if self.texts:
-            self._send(calls.text, cell.path, _WHOLE, self._on_text, cell)
-
-    def _on_known_cell(self, cell: Node, data: bytes, at: int, end: int) -> None:
-        self._on_state_again(cell, data, at, end)
-        position = cell_position(cell.name)
-        if (at < 0 or cell.states & DEFUNCT) and position is not None:
-            # Cells are made when asked for, and this one has been thrown away since.
-            self._find_cell(cell, *position)
-
     # Contents
 
     def _on_length(self, node: Node, data: bytes, at: int, end: int) -> None:
@@ -534,7 +326,7 @@ class Walk:
         if length <= 0:
             node.text = ""
         elif length <= self.text_limit:
-            self._send(calls.text, node.path, _TWO_INTS.pack(0, length), self._on_text, node)
+            self._send(calls.text, node.path, _TWO_INTS.pack(0, length), self.on_text, node)
         else:
             x, y = max(node.raw[0], self.screen[0]) + 2, max(node.raw[1], self.screen[1]) + 2
             self._send(calls.offset, node.path, _POINT.pack(x, y, 0), self._on_offset, (node, length))
@@ -544,9 +336,10 @@ class Walk:
         start = _INT.unpack_from(data, at)[0] if at >= 0 else 0
         node.text_from = start if 0 <= start < length else 0
         body = _TWO_INTS.pack(node.text_from, min(length, node.text_from + self.text_limit))
-        self._send(self.calls(node.peer).text, node.path, body, self._on_text, node)
+        self._send(self.calls(node.peer).text, node.path, body, self.on_text, node)
 
-    def _on_text(self, node: Node, data: bytes, at: int, end: int) -> None:
+    def on_text(self, node: Node, data: bytes, at: int, end: int) -> None:
+        """Take over an answer of GetText."""
         node.text = string_at(data, at)[: self.text_limit] if at >= 0 else ""
 
     def _on_value(self, node: Node, data: bytes, at: int, end: int) -> None:

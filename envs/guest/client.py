@@ -18,6 +18,7 @@ from deskgym.envs.machines.base import CommandResult
 
 T = TypeVar("T")
 PIECE = MAX_FRAME // 2
+builtins_list = list  # ``GuestClient.list`` hides it inside the class
 GRACE = 10.0
 """Seconds that a guest may take beyond the time that a request itself was given."""
 
@@ -251,6 +252,78 @@ class GuestClient:
     def list(self, path: str, *, recursive: bool = False) -> list[dict[str, Any]]:
         """What is in a folder, each as in ``stat``, names relative to it."""
         return self.typed(self.call("list", path=path, recursive=recursive), "entries", list)
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        wait: Mapping[str, Any] | None = None,
+        timeout: float = 30.0,
+        user: str = "agent",
+    ) -> dict[str, Any]:
+        """Start a program that lives on, and wait until all that ``wait`` names is there.
+
+        Args:
+            argv: program and arguments.
+            env: variables added to the desktop session's own.
+            cwd: working folder; the user's home if None.
+            wait: any of ``{"window": {"title": regex, "class": regex}, "app": accessible name,
+                "node": {"role": AT-SPI role, "name": exact, "pattern": regex of the name}}``; None returns at once.
+            timeout: seconds to wait.
+            user: ``"agent"`` or ``"guest"``.
+
+        Returns:
+            ``pid``, and ``window`` (as in ``windows``) if one was waited for.
+
+        Raises:
+            GuestCallError: with kind ``LaunchFailed`` when it ended with an error or did not get ready in time; the
+                message says what never came, what was there instead, and the program's last words.
+        """
+        return self.call(
+            "launch",
+            timeout + GRACE,
+            argv=[str(part) for part in argv],
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            wait=None if wait is None else dict(wait),
+            timeout=timeout,
+            user=user,
+        )
+
+    def windows(self) -> builtins_list[dict[str, Any]]:
+        """The top-level windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``."""
+        return self.typed(self.call("windows"), "windows", list)
+
+    def wait_window(
+        self,
+        *,
+        title: str | None = None,
+        wm_class: str | None = None,
+        gone: bool = False,
+        timeout: float = 10.0,
+    ) -> dict[str, Any] | None:
+        """Wait for a window by regular expressions, or until there is none any more (then None is returned).
+
+        Raises:
+            GuestCallError: with kind ``TimeoutError``; the message lists the windows that are there.
+        """
+        params = {"title": title, "wm_class": wm_class, "gone": gone, "timeout": timeout}
+        window = self.call("wait_window", timeout + GRACE, **params).get("window")
+        return window if isinstance(window, dict) else None
+
+    def activate(self, window: int) -> None:
+        """Bring a window to the front and give it the focus."""
+        self.call("activate", id=window)
+
+    def close_window(self, window: int) -> None:
+        """Ask a window to close, as the button in its frame does."""
+        self.call("close", id=window)
+
+    def tree(self, app: str | int | None = None, *, deadline: float = 5.0) -> dict[str, Any]:
+        """The whole accessible tree of a program (by name or pid), or of all; see ``accessibility.Tree.message``."""
+        return self.call("tree", deadline + GRACE, app=app, deadline=deadline)
 
 
 def _left(deadline: float) -> float:

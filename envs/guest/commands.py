@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .config import GuestConfig
-from .processes import Collector, Reaper, kill_all, members, spawn
+from .processes import Collector, Reaper, kill_job, members, spawn
 
 OUTPUT_CEILING = 6 << 20
 """Most bytes of stdout and of stderr that an answer can carry."""
@@ -77,7 +77,7 @@ class Commands:
         except TimeoutError:
             timed_out = True
             mark = f"DESKGYM_JOB={full_env['DESKGYM_JOB']}".encode()
-            kill_all(lambda: members(pid, mark))
+            kill_job(self._config, lambda: members(pid, mark))
             await asyncio.wait([ended], timeout=5.0)
         finally:
             feeding.cancel()

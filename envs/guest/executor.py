@@ -12,7 +12,7 @@ from .channel import Channel
 from .commands import OUTPUT_CEILING
 from .config import GuestConfig
 from .errors import ExecutorFailed
-from .processes import Collector, Reaper, kill_all, members
+from .processes import Collector, Reaper, kill_all, kill_job, members
 from .zygote import run_zygote
 
 _numbers = itertools.count(1)
@@ -130,7 +130,9 @@ class Executor:
 
         if everything:
             mark = f"DESKGYM_JOB={job}".encode()
-            kill_all(lambda: members(root, mark) | {pid for pid in members(os.getpid()) if fork_of_it(pid)})
+            kill_job(
+                self._config, lambda: members(root, mark) | {pid for pid in members(os.getpid()) if fork_of_it(pid)}
+            )
         elif zygote:
             kill_all(lambda: {pid for pid in members(root) if fork_of_it(pid)})
 

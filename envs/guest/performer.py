@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .damage import Box
-from .desktop import Desktop
+if TYPE_CHECKING:
+    from .damage import Box
+    from .desktop import Desktop
 
 
 async def perform(
@@ -118,9 +119,15 @@ async def act(desktop: Desktop, ref: str, do: str, value: Any = None, deadline: 
     return {}
 
 
+async def read_table(
+    desktop: Desktop, ref: str, rows: Sequence[int], columns: Sequence[int], deadline: float = 5.0
+) -> dict[str, Any]:
+    """The texts of a table's cells, row by row, visible or not."""
+    return {"cells": await desktop.reader.table(ref, rows, columns, deadline=deadline)}
+
+
 async def wait_change(desktop: Desktop, timeout: float = 0.25) -> dict[str, Any]:
     """Wait until something on the screen changes that nobody was told of yet, at most ``timeout`` seconds."""
     screen = desktop.screen
-    screen.connection.ensure()
     end = time.monotonic() + min(timeout, 60.0)
     return {"changed": await screen.connection.until(lambda: screen.damage.changed is not None, end)}

@@ -43,7 +43,7 @@ class Programs:
             env: variables added to the session's.
             cwd: working folder; the home folder if None.
             wait: ``{"window": {"title": regex, "class": regex}}``, ``{"app": accessible name}`` and
-                ``{"node": {"role": ..., "name": ...}}``, any of them together.
+                ``{"node": {"role": ..., "name": exact, "pattern": regex}}``, any of them together.
             timeout: seconds until LaunchFailed.
             user: "agent" or "guest".
 
@@ -123,11 +123,11 @@ class Programs:
             )
         if "app" in wait or "node" in wait:
             node = wait.get("node") or {}
-            name = node.get("name")
+            pattern = node.get("pattern")
             await desktop.reader.wait_for(
                 wait.get("app"),
                 role=node.get("role"),
-                name=None if name is None else re.compile(name),
+                name=node.get("name") if pattern is None else re.compile(pattern),
                 deadline=max(0.0, end - loop.time()),
             )
         return found

@@ -19,8 +19,12 @@ perform         events → code → settle → elements, in one round trip (see 
 code            a code action on its own: ``{text, timeout, output_limit}`` → ``{stdout, stderr, status, timed_out}``
 elements        the accessible elements, fast: rows in ``ELEMENT_COLUMNS`` and their texts
 tree            the whole accessible tree of one program, hidden parts included: for evaluators and hooks
+act             changes one accessible element; ``table`` reads the cells of one
 launch          starts a program and waits for its window or its accessible root
-windows         the top-level windows; ``activate`` and ``close`` act on one
+last_words      the end of what a launched program wrote
+windows         the top-level windows; ``activate`` and ``close`` act on one; ``wait_window`` waits for one, or its end
+wait_change     waits until something on the screen has changed that no answer has told of
+release         lets go of every key and button that is held
 ==============  ====================================================================================================
 """
 

@@ -37,13 +37,12 @@ class Screen:
         await self.windows.pong(time.monotonic() + 1.0)
 
     async def events(self, events: Sequence[dict[str, Any]]) -> None:
-        """Carry out input events (``INPUT_EVENTS``), after connecting again if that is needed.
+        """Carry out input events (``INPUT_EVENTS``).
 
         Raises:
             DisplayLost: the X server is gone.
             ValueError: an event is none.
         """
-        self.connection.ensure()
         try:
             for event in events:
                 await self._event(event)
@@ -88,7 +87,19 @@ class Screen:
         await self.keyboard.key("capslock", False)
 
     async def settle(self, quiet_ms: float, cap_ms: float) -> bool:
-        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before."""
+        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before.
+
+        Raises:
+            DisplayLost: the X server is gone.
+        """
+        try:
+            return await self._settle(quiet_ms, cap_ms)
+        except (DisplayLost, error.ConnectionClosedError, OSError):
+            self.connection.close()
+            self.connection.ensure()  # the agent's code may have ended our connection only
+            return await self._settle(quiet_ms, cap_ms)
+
+    async def _settle(self, quiet_ms: float, cap_ms: float) -> bool:
         watch, connection = self.damage, self.connection
         start = time.monotonic()
         end = start + cap_ms / 1000
@@ -108,15 +119,11 @@ class Screen:
                 if now >= end:
                     return False
                 await connection.next_events(min(until, end))
-        except error.ConnectionClosedError as problem:
-            connection.close()
-            raise DisplayLost("the X server went away while it settled") from problem
         finally:
             watch.watching = False
 
     async def release(self) -> dict[str, Any]:
         """Let go of every key and button that is held, and switch Caps Lock off."""
-        self.connection.ensure()
         display = self.connection.display
         held = [
             8 * index + bit

@@ -61,8 +61,9 @@ class Server:
             "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
             "elements": self._on_desktop(performer.read_elements),
             "tree": self._on_desktop(performer.read_tree),
-            "wait_change": self._on_desktop(performer.wait_change),
             "act": self._on_desktop(performer.act),
+            "table": self._on_desktop(performer.read_table),
+            "wait_change": self._on_desktop(performer.wait_change),
             "release": self._on_desktop(lambda desktop: desktop.screen.release()),
             "windows": self._on_desktop(lambda desktop: {"windows": desktop.screen.windows.all()}),
             "wait_window": self._on_desktop(_wait_window),
@@ -93,6 +94,7 @@ class Server:
             if desktop is None:
                 raise LookupError("there is no desktop: call 'desktop' first")
             try:
+                desktop.screen.connection.ensure()
                 result = method(desktop, **params)
                 return await result if inspect.isawaitable(result) else result
             except Exception as error:

@@ -141,7 +141,7 @@ class Machine(ABC):
             timeout: seconds until its whole process group is killed.
             output_limit: bytes kept of stdout and of stderr, each.
             stdin: what it reads.
-            user: ``"agent"`` (uid 1000 where the machine has users) or ``"guest"`` (the guest's own, privileged inside).
+            user: ``"agent"`` (uid 1000 where the machine has users) or ``"guest"`` (its own, privileged inside).
 
         Raises:
             GuestCallError: there is no such program or folder.

@@ -108,6 +108,18 @@ def _packages() -> Iterator[CheckUp]:
     )
 
 
+def _rights() -> Iterator[CheckUp]:
+    """What a container may have taken away: runc needs both of root; a user's set-uid newuidmap the first."""
+    line = next((line for line in _read("/proc/self/status").splitlines() if line.startswith("CapBnd:")), "")
+    bounds = int(line.split()[1], 16) if line else -1
+    needed = {"SYS_ADMIN": 21} | ({"SYS_PTRACE": 19} if os.geteuid() == 0 else {})
+    missing = [name for name, bit in needed.items() if not bounds >> bit & 1]
+    if missing:
+        options = " ".join(f"--cap-add {name}" for name in missing)
+        fix = f"start this container with more rights (docker run {options}), {_PROCESS}"
+        yield CheckUp("rights", "fail" if os.geteuid() == 0 else "warn", f"without CAP_{', CAP_'.join(missing)}", fix)
+
+
 def _namespaces() -> Iterator[CheckUp]:
     for path, allowed, fix in (
         ("/proc/sys/kernel/unprivileged_userns_clone", "1", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
@@ -161,7 +173,8 @@ def _limits() -> Iterator[CheckUp]:
         processes = "RLIMIT_NPROC limits processes" if limits.nproc else "processes are not limited"
         yield CheckUp(
             "control groups", "ok" if limits.nproc else "warn",
-            f"not ours to make: the supervisor watches memory, {processes}", "" if limits.nproc else "Linux 5.14 or newer",
+            f"not ours to make: the supervisor watches memory, {processes}",
+            "" if limits.nproc else "Linux 5.14 or newer",
         )  # fmt: skip
     if not tmpfs_has_user_attributes():
         version = ".".join(map(str, kernel()))
@@ -221,4 +234,4 @@ def _output(argv: list[str]) -> str:
         return ""
 
 
-_CHECKS: tuple[Callable[[], Iterator[CheckUp]], ...] = (_programs, _packages, _namespaces, _limits, _room)
+_CHECKS: tuple[Callable[[], Iterator[CheckUp]], ...] = (_programs, _packages, _rights, _namespaces, _limits, _room)

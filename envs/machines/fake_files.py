@@ -43,7 +43,7 @@ class FakeFiles:
             raise GuestCallError(f"{path!r} is not an absolute path", kind="ValueError")
         done = "/"
         parts = [part for part in path.split("/") if part not in ("", ".")]
-        for hops in range(40):
+        for _ in range(40):
             for k, part in enumerate(parts):
                 done = posixpath.normpath(posixpath.join(done, part))
                 node = self.nodes.get(done)
@@ -54,7 +54,7 @@ class FakeFiles:
                     break
             else:
                 return done
-        raise GuestCallError(f"too many links in {path} ({hops})", kind="OSError")
+        raise GuestCallError(f"Too many levels of symbolic links: {path}", kind="OSError")
 
     def get(self, path: str, follow: bool = True) -> Node:
         """The node at a path."""

@@ -9,7 +9,9 @@ import select
 import shutil
 import signal
 import socket
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -37,21 +39,21 @@ LOG_SIZE = 1 << 16
 
 
 class SandboxMachine(Machine):
-    """A desktop made of the host's own programs, in its own namespaces.
+    r"""A desktop made of the host's own programs, in its own namespaces.
 
-    It sees the host's /usr, /etc, /var and /opt through overlays, so that what it writes is its own and is gone when
-    it stops; the host's homes and work folders are not there. It has no network but its own loopback. What it keeps
-    from the agent, and what it does not, is in ``docs/sandbox.md``.
+    It sees the host's /usr, /etc and /opt through overlays, so that what it writes is its own and is gone when it
+    stops, and what programs need of /var; the host's homes and work folders are not there. It has no network but its
+    own loopback. What it keeps from the agent, and what it does not, is in ``docs/sandbox.md``.
 
     Args:
         config: what it may have.
         runtime: the OCI runtime: ``"runc"`` or ``"crun"``.
-        hide: more folders and files of the host, below /usr, /etc, /var or /opt, that it must not see.
+        hide: more folders and files of the host, below /usr, /etc or /opt, that it must not see.
 
     Example:
         >>> with SandboxMachine(MachineConfig(screen_size=None)) as machine:  # doctest: +SKIP
         ...     machine.run(["id", "-un"]).stdout
-        b'user\\n'
+        b'user\n'
     """
 
     kind = "sandbox"
@@ -82,12 +84,7 @@ class SandboxMachine(Machine):
         """
         if self.alive:
             return
-        self.stop()
-        try:
-            self._boot(self._below)
-        except BaseException:
-            self.stop()
-            raise
+        self.restore(None)
 
     def _boot(self, below: Path | None) -> None:
         # Imported here, so that a list of machines can be had without them.
@@ -95,6 +92,9 @@ class SandboxMachine(Machine):
 
         host = _host(self.runtime)
         self._owner = os.getpid()
+        if below is not None:
+            sandbox_snapshots.hold(below)
+            self._below = below
         self._supervisor = supervisor(host.runtime, host.options, host.ids)
         self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
         if not host.tmpfs_layers:
@@ -147,6 +147,7 @@ class SandboxMachine(Machine):
         started, self._started = self._started, None
         machine_supervisor, self._supervisor = self._supervisor, None
         layers, self._layers = self._layers, None
+        below, self._below = self._below, None
         log, self._log = self._log, -1
         for part in (display, guest):
             close = getattr(part, "close", None)
@@ -156,6 +157,8 @@ class SandboxMachine(Machine):
             self._end(machine_supervisor, started)
             if layers is not None:
                 sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
+        if below is not None and os.getpid() == self._owner:
+            sandbox_snapshots.release(below, _host(self.runtime).ids)
         for fd in (log, started.pidfd if started else -1):
             if fd >= 0:
                 os.close(fd)
@@ -195,16 +198,19 @@ class SandboxMachine(Machine):
         """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""
         below = None if snapshot is None else sandbox_snapshots.folder_of(snapshot)
         self.stop()
-        self._below = below
-        self.start()
+        try:
+            self._boot(below)
+        except BaseException:
+            self.stop()
+            raise
 
     def drop(self, snapshot: Snapshot) -> None:
-        """Delete a snapshot; see ``Machine.drop``. Machines that run on it must have been restored to another."""
+        """Delete a snapshot; see ``Machine.drop``. Machines of this process that run on it may go on."""
         try:
             folder = sandbox_snapshots.folder_of(snapshot)
         except ValueError:
             return
-        sandbox_snapshots.remove_folder(folder, _host(self.runtime).ids)
+        sandbox_snapshots.drop(folder, _host(self.runtime).ids)
 
     @property
     def guest(self) -> GuestClient:
@@ -221,6 +227,12 @@ class SandboxMachine(Machine):
                 raise MachineError("this sandbox has no screen: its config's screen_size is None", kind="no_display")
             raise self._broken()
         return self._display
+
+    def __del__(self) -> None:
+        if getattr(self, "_started", None) is not None and os.getpid() == self._owner:
+            warnings.warn(f"a sandbox was never stopped: {self._name}", ResourceWarning, stacklevel=2)
+            with suppress(Exception):  # the interpreter may be half gone; then the supervisor ends it anyway
+                self.stop()
 
     def log(self) -> str:
         """What the runtime and the guest wrote to stderr since the start, at most 64 KiB."""

@@ -20,7 +20,7 @@ def check(status: int, what: str) -> None:
 
 
 def mount(kind: str, target: str, options: str = "") -> None:
-    """Call mount(2)."""
+    """Mount a file system of this kind."""
     check(_libc.mount(kind.encode(), target.encode(), kind.encode(), 0, options.encode()), f"mount {kind}")
 
 

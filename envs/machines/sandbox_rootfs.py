@@ -4,8 +4,8 @@ Built once per host state and kept in the cache. Two trees:
 
 * ``root``: mount points, links such as ``/bin -> usr/bin``, and ``.layers/NAME/{upper,work}``, which runc copies onto
   the machine's tmpfs before it mounts the overlays.
-* ``base/NAME``: lies between the host's ``/NAME`` (where that is shown) and the machine's own changes. It replaces what identifies the host
-  and hides what belongs to its other users.
+* ``base/NAME``: lies between the host's ``/NAME`` (where that is shown) and the machine's own changes. It replaces
+  what identifies the host and hides what belongs to its other users.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import os
 import secrets
 import subprocess
 import tempfile
+import threading
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +28,37 @@ _XATTRS = (
     "--xattrs-exclude=user.overlay.impure", "--xattrs-exclude=user.overlay.nlink",
     "--xattrs-exclude=user.overlay.uuid",
 )  # fmt: skip
+
+
+_lock = threading.Lock()
+_users: Counter[Path] = Counter()  # snapshots that machines of this process run on
+_dropped: set[Path] = set()  # those of them that are to be deleted when the last machine has left
+
+
+def hold(folder: Path) -> None:
+    """Keep a snapshot on the disk while a machine runs on it."""
+    with _lock:
+        _users[folder] += 1
+
+
+def release(folder: Path, ids: IdMap) -> None:
+    """The machine has stopped: delete the snapshot if it was dropped meanwhile."""
+    with _lock:
+        _users[folder] -= 1
+        unwanted = folder in _dropped and not _users[folder]
+        if unwanted:
+            _dropped.discard(folder)
+    if unwanted:
+        remove_folder(folder, ids)
+
+
+def drop(folder: Path, ids: IdMap) -> None:
+    """Delete a snapshot, or have it deleted once no machine of this process runs on it any more."""
+    with _lock:
+        if _users[folder]:
+            _dropped.add(folder)
+            return
+    remove_folder(folder, ids)
 
 
 def make_folder(scratch: Path, ids: IdMap, kind: str) -> Path:
@@ -99,7 +132,7 @@ def folder_of(snapshot: Snapshot) -> Path:
     if snapshot.machine != KIND:
         raise ValueError(f"a snapshot of a {snapshot.machine!r} machine cannot be restored to a {KIND!r} machine")
     folder = Path(snapshot.path)
-    if not folder.name.startswith("snapshot-") or not folder.is_dir():
+    if folder in _dropped or not folder.name.startswith("snapshot-") or not folder.is_dir():
         raise ValueError(f"the snapshot {snapshot.path} was dropped, or the process that took it has ended")
     return folder
 

@@ -167,7 +167,10 @@ def _write_maps(pid: int, ids: IdMap) -> None:
                 file.write("".join(f"{r.inside} {r.outside} {r.count}\n" for r in ranges))
         else:
             numbers = [str(n) for r in ranges for n in (r.inside, r.outside, r.count)]
-            subprocess.run([f"/usr/bin/new{kind}map", str(pid), *numbers], check=True)
+            tool = f"new{kind}map"
+            done = subprocess.run([tool, str(pid), *numbers], capture_output=True, text=True)
+            if done.returncode != 0:
+                raise RuntimeError(f"{tool} failed: {done.stderr.strip() or f'status {done.returncode}'}")
 
 
 def _main(argv: list[str]) -> int:
@@ -182,6 +185,7 @@ def _main(argv: list[str]) -> int:
             _unshare()
             os.close(go_write)
             os.write(ready_write, b"1")
+            os.close(ready_read)
             if os.read(go_read, 1):
                 os.setgroups([])
                 os.setresgid(0, 0, 0)
@@ -193,8 +197,11 @@ def _main(argv: list[str]) -> int:
             os._exit(status)
     os.close(ready_write)
     if os.read(ready_read, 1):
-        _write_maps(pid, ids)
-        os.write(go_write, b"1")
+        try:
+            _write_maps(pid, ids)
+            os.write(go_write, b"1")
+        except (OSError, RuntimeError) as error:
+            print(error, file=sys.stderr)
     os.close(go_write)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 

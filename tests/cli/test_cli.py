@@ -1,9 +1,11 @@
 """The command line, on a suite of the fake machine."""
 
 import json
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -173,6 +175,37 @@ def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeyp
     assert status == 1 and "run: sudo apt-get install -y --no-install-recommends kalgebra" in err
     monkeypatch.setattr(install, "is_installed", lambda package: True)
     assert cli("install", "science")[1] == "all packages of science are installed\n"
+
+
+def test_doctor(cli, monkeypatch):
+    from deskgym.envs.machines import doctor
+
+    found = [doctor.CheckUp("Xvfb", "ok", "/usr/bin/Xvfb"), doctor.CheckUp("disk", "warn", "1 MiB free", "free some")]
+    monkeypatch.setattr(doctor, "iterate", lambda start: iter(found))
+    status, out, _ = cli("doctor")
+    assert status == 0 and "free some" in out and "can run deskgym" in out
+    found.append(doctor.CheckUp("OCI runtime", "fail", "no runc", "sudo apt-get install runc"))
+    status, out, _ = cli("doctor", "--json")
+    data = json.loads(out)
+    assert status == 1 and data["ok"] is False and data["checks"][2]["fix"] == "sudo apt-get install runc"
+    assert "cannot run deskgym yet: OCI runtime" in cli("doctor")[1]
+
+
+def test_sigterm_closes_the_machine(tmp_path):
+    code = (
+        "import deskgym.task_suites as t, sys; t._BUILT['science'] = 'fake_suite'\n"
+        "from deskgym.envs.machines.fake import FakeMachine\n"
+        "from deskgym.agents import OracleAgent\n"
+        "import os, signal\n"
+        "stop = FakeMachine.stop; FakeMachine.stop = lambda self: (print('stopped', self.alive), stop(self))\n"
+        "OracleAgent.act = lambda self, observation: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from deskgym.cli import main\n"
+        f"sys.exit(main(['run', 'science', *{FAKE!r}]))"
+    )
+    here = str(Path(__file__).parent)
+    environment = os.environ | {"PYTHONPATH": f"{here}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 130 and "stopped True" in done.stdout and done.stderr == "deskgym: interrupted\n"
 
 
 def test_ctrl_c_closes_the_machine(cli, monkeypatch):

@@ -7,10 +7,12 @@ that an agent could not see.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from deskgym.envs.actions import Action
 from deskgym.envs.episode import Bursts, Element, Screen
+from deskgym.envs.errors import SetupError
 from deskgym.task_suites.science.kalgebra.program import TABS, Tab
 
 COLORS = {
@@ -35,8 +37,9 @@ def _click(element: Element, **more: Any) -> Action:
 
 
 def tab(screen: Screen, to: Tab) -> Bursts:
-    """Bring a tab to the front."""
-    yield [_click(screen.find(role="page tab", name=TABS[to]))]
+    """Bring a tab to the front, unless it is there."""
+    if not screen.find_all(role="page tab list", name=TABS[to]):  # the list is called by the tab in front
+        yield [_click(screen.find(role="page tab", name=TABS[to]))]
 
 
 def enter(screen: Screen, text: str) -> Bursts:
@@ -60,13 +63,16 @@ def surface(screen: Screen, expression: str) -> Bursts:
 def add_function(screen: Screen, expression: str) -> Bursts:
     """Add a function to the 2D graph, from any tab."""
     yield from tab(screen, "2d")
-    yield [_click(screen.find(role="page tab", name="Add"))]
+    add = screen.find(role="page tab", name="Add")
+    if not screen.find_all(role="page tab list", name="Add"):  # the form is open when there are no functions
+        yield [_click(add)]
     yield [
         _click(screen.find(role="text")),
         Action("press", keys=("ctrl", "a")),
         Action("type", text=f"{expression}\n"),
     ]
-    screen.find(role="table cell", name="f*", nth=0)
+    with suppress(SetupError):  # refused: the form stays, and whoever wrote the expression is to blame
+        screen.find(role="table cell", name="f*", timeout=1.0)
 
 
 def _edit(screen: Screen, nth: int) -> Bursts:
@@ -110,12 +116,6 @@ def menu(screen: Screen, of: Menu, item: str) -> Bursts:
     """Choose an item of a menu."""
     yield [_click(screen.find(role="menu item", name=of))]
     yield [_click(screen.find(name=item))]
-
-
-def resolution(screen: Screen, name: str) -> Bursts:
-    """Choose a resolution, in a menu of the 2D menu."""
-    yield from menu(screen, "2D Graph", "Resolution")
-    yield [_click(screen.find(name=name))]
 
 
 def remove_variable(screen: Screen, name: str) -> Bursts:
@@ -176,7 +176,6 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
     "kalgebra.color": color,
     "kalgebra.toggle": toggle_function,
     "kalgebra.menu": menu,
-    "kalgebra.resolution": resolution,
     "kalgebra.remove_variable": remove_variable,
     "kalgebra.change_variable": change_variable,
     "kalgebra.load_script": load_script,

@@ -9,9 +9,9 @@
 ``docs/scienceboard.md`` says what is loaded, and how it differs from upstream.
 """
 
-from deskgym.task_suites.upstream.scienceboard.collection import Collection, load, status
+from deskgym.task_suites.upstream.scienceboard.collection import Collection, load, status, tasks_folder
 from deskgym.task_suites.upstream.scienceboard.golds import KNOWN_BAD, Mode
 from deskgym.task_suites.upstream.scienceboard.programs import Blocker, blockers
 from deskgym.task_suites.upstream.scienceboard.task import UpstreamTask
 
-__all__ = ["KNOWN_BAD", "Blocker", "Collection", "Mode", "UpstreamTask", "blockers", "load", "status"]
+__all__ = ["KNOWN_BAD", "Blocker", "Collection", "Mode", "UpstreamTask", "blockers", "load", "status", "tasks_folder"]

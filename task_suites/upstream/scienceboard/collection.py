@@ -80,7 +80,7 @@ def load(
     """
     if mode not in get_args(Mode):
         raise TaskError(f"mode must be {one_of(get_args(Mode))}, is {mode!r}")
-    folder = _tasks_folder(Path(path).expanduser())
+    folder = tasks_folder(Path(path).expanduser())
     tasks: dict[str, UpstreamTask] = {}
     problems: list[Problem] = []
     skipped: list[Path] = []
@@ -121,7 +121,8 @@ _RIGHT_FOLDER = (
 )
 
 
-def _tasks_folder(path: Path) -> Path:
+def tasks_folder(path: Path) -> Path:
+    """The folder of a copy of the benchmark that has VM, Dual and Raw; TaskError says what the right one looks like."""
     if not path.is_dir():
         raise TaskError(f"{path} is {'not a folder' if path.exists() else 'not there'}: {_RIGHT_FOLDER}")
     for folder in (path, path / "tasks"):

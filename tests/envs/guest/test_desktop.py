@@ -73,16 +73,19 @@ def test_a_killed_connection_is_made_anew(machine):
         "d = display.Display()\n"
         "mine = d.display.info.resource_id_base\n"
         "step = d.display.info.resource_id_mask + 1\n"
+        "d.set_error_handler(lambda *ignored: None)\n"
         "for client in range(1, 40):\n"
-        "    if client * step != mine:\n"
-        "        d.kill_client(client * step)\n"
+        "    for number in range(0 if client * step == mine else 20):\n"
+        "        d.create_resource_object('resource', client * step + number).kill_client()\n"
         "d.sync()\n"
     )
-    machine.display.perform([], None, code={"text": code})
-    report = machine.display.perform(
-        [{"t": "move", "x": 3, "y": 4}], SettlePolicy(), code={"text": "print(pyautogui.position())"}
-    )
-    assert report.extra["code"]["stdout"] == "Point(x=3, y=4)\n"
+    for settle in (None, SettlePolicy()):
+        killed = machine.display.perform([], settle, code={"text": code})
+        assert killed.extra["code"]["stderr"] == ""
+        report = machine.display.perform(
+            [{"t": "move", "x": 3, "y": 4}], SettlePolicy(), code={"text": "print(pyautogui.position())"}
+        )
+        assert report.extra["code"]["stdout"] == "Point(x=3, y=4)\n"
 
 
 def test_a_dead_x_server_is_a_fault(machine):

@@ -77,3 +77,22 @@ def test_windows_come_go_and_are_listed(desktop):
 def test_waiting_for_a_window_in_vain_says_what_was_there(desktop):
     with pytest.raises(GuestCallError, match="no window with title 'Z'"):
         desktop.guest.call("wait_window", title="Z", timeout=0.2)
+
+
+@needs_editor
+def test_elements_can_be_acted_on_by_reference(desktop):
+    guest = desktop.guest
+    wait = {"app": "mousepad", "node": {"role": "text", "pattern": ""}}
+    pid = guest.launch(["mousepad", "--disable-server"], wait=wait, timeout=40)["pid"]
+    texts = guest.call("elements", limit=500, deadline=5.0, fresh=True)["texts"]
+    ref = next(ref for role, _, _, ref in texts if role == "text")
+    guest.call("act", ref=ref, do="set_text", value="by reference")
+    answer = guest.tree(pid)
+    assert "by reference" in [node["text"] for node in answer["nodes"]]
+    with pytest.raises(GuestCallError, match="cannot be done"):
+        guest.call("act", ref=ref, do="eval", value="1")
+    with pytest.raises(GuestCallError):
+        guest.call("act", ref=":1.999/nothing", do="grab_focus")
+    desktop.run(["kill", "-9", str(pid)])
+    assert guest.wait_window(wm_class="(?i)mousepad", gone=True) is None
+    assert guest.windows() == []

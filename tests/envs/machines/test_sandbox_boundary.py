@@ -236,11 +236,16 @@ def test_privileged_calls_are_refused(box, command):
     assert box.alive
 
 
-@pytest.mark.parametrize("call", [("add_key", 248), ("keyctl", 250), ("bpf", 321), ("perf_event_open", 298), ("userfaultfd", 323), ("io_uring_setup", 425)])  # fmt: skip
-def test_system_calls_that_ways_out_begin_with_are_refused(box, call):
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("add_key", 248), ("keyctl", 250), ("bpf", 321), ("perf_event_open", 298), ("userfaultfd", 323),
+     ("io_uring_setup", 425)],
+)  # fmt: skip
+def test_system_calls_that_ways_out_begin_with_are_refused(box, name, number):
     if os.uname().machine != "x86_64":
         pytest.skip("the numbers are those of x86_64")
-    code = f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); libc.syscall({call[1]}, 0, 0, 0, 0, 0); print(ctypes.get_errno())"
+    code = f"import ctypes as c; libc = c.CDLL(None, use_errno=True); libc.syscall({number}, 0, 0, 0, 0, 0)"
+    code += "; print(c.get_errno())"
     assert python(box, code).stdout == b"1\n"
 
 
@@ -248,7 +253,8 @@ def test_the_kernel_cannot_be_configured(box):
     for user in ("agent", "guest"):
         written = sh(
             box,
-            "find /proc/sys /sys -type f -writable 2>/dev/null | while read f; do (echo 1 > $f) 2>/dev/null && echo $f; done",
+            "find /proc/sys /sys -type f -writable 2>/dev/null |"
+            " while read f; do (echo 1 > $f) 2>/dev/null && echo $f; done",
             user=user,
         )
         assert written.stdout == b""

@@ -18,12 +18,12 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 def system_python_is_like_ours():
     """Compiled libraries of our environment load in the system's Python."""
-    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    code = "import sys; print(*sys.version_info[:2], sep='.')"
     try:
         version = subprocess.run([SYSTEM_PYTHON, "-c", code], capture_output=True, text=True).stdout.strip()
     except OSError:
         return False
-    return version == "%d.%d" % sys.version_info[:2]
+    return version == ".".join(map(str, sys.version_info[:2]))
 
 
 @pytest.fixture
@@ -52,7 +52,8 @@ def test_as_an_ordinary_user(user, file, tmp_path_factory):
     libraries = [entry for entry in sys.path if entry.endswith("site-packages")]
     subprocess.run(["chmod", "-R", "a+rX", str(source)], check=True)
     done = subprocess.run(
-        [str(shutil.which("runuser")), "-u", user, "--", SYSTEM_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", f"tests/{file}",
+        [str(shutil.which("runuser")), "-u", user, "--", SYSTEM_PYTHON, "-m", "pytest", "-q",
+         "-p", "no:cacheprovider", "-rs", f"tests/{file}",
          "-o", "markers=sandbox\nslow"],
         cwd=source,
         env={

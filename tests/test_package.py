@@ -1,0 +1,123 @@
+"""The package as it is installed: what importing it costs, what the wheel holds, and which way its arrows point."""
+
+import ast
+import json
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("torch", "ray", "cv2", "Xlib", "pyautogui", "dbus_fast", "matplotlib", "stable_baselines3")
+
+
+def python(code, **options):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, **options).stdout
+
+
+def test_importing_it_is_cheap_and_loads_nothing_heavy():
+    code = (
+        "import sys, time; start = time.perf_counter(); import deskgym; seconds = time.perf_counter() - start;"
+        f"import json; print(json.dumps([seconds, [name for name in {HEAVY!r} if name in sys.modules]]))"
+    )
+    runs = [json.loads(python(code)) for _ in range(3)]
+    assert min(seconds for seconds, _ in runs) < 0.5
+    assert all(not heavy for _, heavy in runs)
+
+
+def test_no_top_level_package_takes_a_users_name(tmp_path):
+    names = ("envs", "wrappers", "task_suites", "agents", "benchmarks", "examples")
+    found = python(f"import importlib.util as u; print([n for n in {names!r} if u.find_spec(n)])", cwd=tmp_path)
+    assert found.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    subprocess.run(command, check=True, timeout=300, cwd=folder)
+    return next(folder.glob("deskgym-*.whl"))
+
+
+def test_the_wheel_holds_code_tasks_and_pages_and_no_tests(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "deskgym/envs/desktop_env.py" in names
+    assert "deskgym/py.typed" in names
+    assert "deskgym/envs/guest/openbox.xml" in names
+    assert "deskgym/task_suites/science/kalgebra/tasks/plot-2d.yaml" in names
+    assert any(name.startswith("deskgym/viewer/") and name.endswith(".html") for name in names)
+    assert all(name.startswith(("deskgym/", "deskgym-")) for name in names)
+
+
+def test_the_wheel_imports_and_lists_its_tasks_outside_the_checkout(wheel, tmp_path):
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=False)
+    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(home), "installed_base": str(home)}))
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel], check=True, timeout=120
+    )
+    # the dependencies come from this environment; deskgym itself must come from the wheel
+    own = Path(sysconfig.get_path("purelib"))
+    (site / "dependencies.pth").write_text(f"{own}\n")
+    code = (
+        "import deskgym, json; from deskgym.task_suites import load_suite;"
+        "print(json.dumps([deskgym.__file__, load_suite('science').ids()]))"
+    )
+    where, ids = json.loads(
+        subprocess.run(
+            [home / "bin" / "python", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+        ).stdout
+    )
+    assert where.startswith(str(site))
+    assert len(ids) >= 15
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize(
+    ("folder", "forbidden"),
+    [
+        ("envs", ("deskgym.task_suites", "deskgym.wrappers", "deskgym.agents", "deskgym.cli")),
+        ("wrappers", ("deskgym.agents", "deskgym.cli")),
+        ("task_suites", ("deskgym.wrappers", "deskgym.agents", "deskgym.cli")),
+    ],
+)
+def test_arrows_point_one_way(folder, forbidden):
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / folder).rglob("*.py")
+        for name in imports_of(path)
+        if name.startswith(forbidden)
+    ]
+    assert not wrong
+
+
+HOST_SIDE = {"client.py", "transfer.py"}  # the host's end of the guest's protocol
+
+
+def test_what_runs_in_the_machine_imports_nothing_of_ours_outside_the_guest():
+    wrong = [
+        f"{path.name} imports {name}"
+        for path in (ROOT / "envs" / "guest").glob("*.py")
+        if path.name not in HOST_SIDE
+        for name in imports_of(path)
+        if name.startswith("deskgym") and not name.startswith("deskgym.envs.guest")
+    ]
+    assert not wrong
+
+
+def test_the_guest_runtime_ships_no_host_code():
+    from deskgym.envs.machines.guest_runtime import build_guest_runtime
+
+    shipped = {path.name for path in Path(build_guest_runtime()).rglob("*.py") if "deskgym" in path.parts[-4:]}
+    assert "desktop_env.py" not in shipped and "verdict.py" not in shipped
