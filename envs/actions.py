@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +218,7 @@ def _drag(action: Action) -> list[Event]:
     return _at(action) + _held(action, [{"t": "down", "b": button}, *path, {"t": "up", "b": button}])
 
 
-_EVENTS = {
+_EVENTS: dict[str, Callable[[Action], list[Event]]] = {
     "move": _at,
     "click": _click,
     "mouse_down": lambda a: [*_at(a), {"t": "down", "b": BUTTONS[a.button]}],
@@ -284,6 +284,21 @@ def to_pyautogui(action: Action) -> str:
     down = [call("keyDown", repr(key)) for key in action.keys]
     up = [call("keyUp", repr(key)) for key in reversed(action.keys)]
     return "; ".join([*down, inner, *up])
+
+
+def as_code(burst: Sequence[Action]) -> Iterator[str]:
+    """A burst as code actions: one program, with the words WAIT, DONE, FAIL and ANS on their own."""
+    lines: list[str] = []
+    for action in burst:
+        if action.verb in (*STOPS, "wait"):
+            if lines:
+                yield "\n".join(lines)
+            yield to_pyautogui(action)
+            lines = []
+        else:
+            lines.append(to_pyautogui(action))
+    if lines:
+        yield "\n".join(lines)
 
 
 _FENCE = re.compile(r"\A\s*```(?:python|py)?[ \t]*\n?(.*?)\n?```\s*\Z", re.DOTALL)

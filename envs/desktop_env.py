@@ -7,34 +7,34 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from deskgym.envs.actions import STOPS, Action, parse_code, to_pyautogui
+from deskgym.envs.actions import STOPS, Action, as_code, parse_code
 from deskgym.envs.displays.base import Display, SettlePolicy
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
-from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError
+from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import Machine, MachineConfig
-from deskgym.envs.observations import NO_ELEMENTS, Elements, cut_text
+from deskgym.envs.observations import NO_ELEMENTS, Elements, code_feedback, cut_text
 from deskgym.envs.screen import MachineScreen
 from deskgym.envs.spaces import (
     TEXT_LENGTHS,
     ComputerActionSpace,
     UnicodeText,
-    action_from_sample,
     observation_space,
+    parse_computer_action,
 )
 
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
-RESET_TRIES = 3  # a machine that breaks in reset is replaced this often
+RESET_TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -71,7 +71,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         ValueError: another argument is not legal; the message says what is.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
         Raises:
             TaskError: no such task or split.
-            SetupError: the task's programs did not come up.
+            SetupError: the task's programs did not come up, on three fresh machines.
             MachineError: no machine could be had, after three tries.
         """
         super().reset(seed=seed)
@@ -158,7 +158,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
                 clock.lap("setup")
                 observation, timing = self._act([], None)
                 break
-            except MachineError as error:
+            except (MachineError, SetupError) as error:
                 self._count_fault(error)
                 self.machine.stop()
                 if attempt == RESET_TRIES - 1:
@@ -215,7 +215,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             info["invalid_action"] = invalid
         return observation, reward, stop is not None and not truncated, truncated, info
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8] | None:
         """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
         if self.render_mode is None:
             return None
@@ -233,9 +233,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """Steps until this episode truncates."""
         if self.max_steps is not None:
             return self.max_steps
-        if self.task is None:
-            raise gymnasium.error.ResetNeeded("the step limit is the task's: call reset() first")
-        return self.task.max_steps * (PRIMITIVES_PER_RESPONSE if self.action_form == "computer" else 1)
+        return self._current().max_steps * (PRIMITIVES_PER_RESPONSE if self.action_form == "computer" else 1)
 
     @property
     def screen(self) -> MachineScreen:
@@ -248,19 +246,22 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         Examples:
             ``for action in env.unwrapped.oracle(): obs, reward, terminated, truncated, info = env.step(action)``
         """
-        if self.task is None:
-            raise gymnasium.error.ResetNeeded("an oracle solves a task: call reset() first")
-        return self.play(self.task.oracle(self.screen))
+        return self.play(self._current().oracle(self.screen))
 
     def play(self, script: Iterator[list[Action]]) -> Iterator[Any]:
         """The actions of a script, in the env's action form: a burst is one code action or several computer actions."""
         for burst in script:
             if self.action_form == "code":
-                yield from _as_code(burst)
+                yield from as_code(burst)
             else:
                 yield from burst
 
     # --- internals
+
+    def _current(self) -> TaskLike:
+        if self.task is None:
+            raise gymnasium.error.ResetNeeded("there is no task yet: call reset() first")
+        return self.task
 
     def _parse(self, action: Any) -> Action | str:
         if self.action_form == "code":
@@ -268,16 +269,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             if isinstance(parsed, str) and len(parsed) > MAX_CODE:
                 raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
             return parsed
-        if isinstance(action, Action):
-            return Action.from_dict(action.to_dict()).check(self.screen_size)
-        if not isinstance(action, Mapping):
-            raise ActionError(
-                f"a computer action is a dict such as {{'action': 'click', 'x': 10, 'y': 20}}, an Action, or a sample of "
-                f"env.action_space; got {type(action).__name__}"
-            )
-        if isinstance(action.get("action"), str):
-            return Action.from_dict(action).check(self.screen_size)
-        return action_from_sample(dict(action)).check(self.screen_size)
+        return parse_computer_action(action, self.screen_size)
 
     def _act(self, events: Sequence[dict[str, Any]], code: str | None) -> tuple[dict[str, Any], dict[str, float]]:
         """One round trip: events, code, settling and elements; then the frame."""
@@ -292,20 +284,20 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             report = self._display().perform(events, self.settle, **requests)
         except GuestCallError as error:
             raise GuestLost(f"the guest could not act: {error}", error.kind) from error
-        self._feedback = _code_feedback(report.extra.get("code"))
+        self._feedback = code_feedback(report.extra.get("code"))
         self.elements = Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS
         start = time.perf_counter()
         observation = self._observe()
         return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
 
     def _observe(self) -> dict[str, Any]:
-        assert self.task is not None
-        makers = {
+        task = self._current()
+        makers: dict[str, Callable[[], Any]] = {
             "screenshot": self._capture,
             "elements": lambda: self.elements.table(self.max_elements),
             "a11y": self.elements.text,
             "terminal": self.elements.terminal,
-            "instruction": lambda: cut_text(self.task.instruction, TEXT_LENGTHS["instruction"]),  # type: ignore[union-attr]
+            "instruction": lambda: cut_text(task.instruction, TEXT_LENGTHS["instruction"]),
             "feedback": lambda: cut_text(self._feedback, TEXT_LENGTHS["feedback"]),
         }
         return {part: makers[part]() for part in self.parts}
@@ -323,10 +315,10 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _finish(self, stop: Stop, parsed: Action | str | None) -> float:
         """Evaluate the final state and end the episode."""
-        assert self.task is not None
+        task = self._current()
         answer = parsed.text if isinstance(parsed, Action) and stop == "answer" else None
-        self.final = FinalState(self.machine, stop, answer, self.task.id, self.task.seed, self._steps)
-        self.verdict = self.task.evaluate(self.final)
+        self.final = FinalState(self.machine, stop, answer, task.id, task.seed, self._steps)
+        self.verdict = task.evaluate(self.final)
         self.stats["episodes"] += 1
         self.stats["evaluation_errors"] += self.verdict.error is not None
         self._over = True
@@ -348,13 +340,12 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         info["fault"] = {"kind": error.kind, "message": str(error)}
         return observation, 0.0, False, True, info
 
-    def _count_fault(self, error: MachineError) -> None:
+    def _count_fault(self, error: MachineError | SetupError) -> None:
         self.stats["faults"] += 1
-        self.stats[f"fault_{error.kind}"] += 1
+        self.stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
 
     def _info(self, timing: dict[str, float]) -> dict[str, Any]:
-        assert self.task is not None
-        info: dict[str, Any] = {"task": self.task.id, "step": self._steps, "timing": timing}
+        info: dict[str, Any] = {"task": self._current().id, "step": self._steps, "timing": timing}
         if self.elements.cut:
             info["elements_cut"] = self.elements.cut
         if self.verdict is not None:
@@ -383,32 +374,3 @@ def _screen_size(size: Sequence[int]) -> tuple[int, int]:
     if not (64 <= width <= 7680 and 64 <= height <= 4320):
         raise ValueError(f"screen_size={size!r}; legal are 64 to 7680 by 64 to 4320 pixels")
     return width, height
-
-
-def _code_feedback(result: Mapping[str, Any] | None) -> str:
-    """What a code action printed or raised, as its author should read it."""
-    if result is None:
-        return ""
-    text = str(result["stdout"]) + str(result["stderr"])
-    if result.get("timed_out"):
-        text += "\n[killed: the code ran past its time limit]"
-    elif result.get("status"):
-        text += f"\n[exit status {result['status']}]" if "Traceback" not in text else ""
-    if result.get("truncated"):
-        text += "\n[output cut]"
-    return text.strip("\n")
-
-
-def _as_code(burst: list[Action]) -> Iterator[str]:
-    """A burst as code actions: one program, with the words WAIT, DONE, FAIL and ANS on their own."""
-    lines: list[str] = []
-    for action in burst:
-        if action.verb in (*STOPS, "wait"):
-            if lines:
-                yield "\n".join(lines)
-            yield to_pyautogui(action)
-            lines = []
-        else:
-            lines.append(to_pyautogui(action))
-    if lines:
-        yield "\n".join(lines)

@@ -122,3 +122,17 @@ def cut_text(text: str, limit: int) -> str:
     keep = max(0, limit - len(note))
     head = keep // 2
     return (text[:head] + note + text[len(text) - (keep - head) :])[:limit]
+
+
+def code_feedback(result: Mapping[str, Any] | None) -> str:
+    """What a code action printed or raised, as its author should read it."""
+    if result is None:
+        return ""
+    text = str(result["stdout"]) + str(result["stderr"])
+    if result.get("timed_out"):
+        text += "\n[killed: the code ran past its time limit]"
+    elif result.get("status"):
+        text += f"\n[exit status {result['status']}]" if "Traceback" not in text else ""
+    if result.get("truncated"):
+        text += "\n[output cut]"
+    return text.strip("\n")

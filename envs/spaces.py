@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.sharedctypes import SynchronizedArray
 from typing import Any
 
@@ -69,12 +69,12 @@ class UnicodeText(spaces.Text):
 
 
 @flatten.register(UnicodeText)
-def _flatten(space: UnicodeText, x: str) -> NDArray[np.int32]:
+def _flatten(space: UnicodeText, x: str) -> NDArray[np.int32]:  # type: ignore[misc]
     return space.encode(x)
 
 
 @unflatten.register(UnicodeText)
-def _unflatten(space: UnicodeText, x: NDArray[np.int32]) -> str:
+def _unflatten(space: UnicodeText, x: NDArray[np.int32]) -> str:  # type: ignore[misc]
     return space.decode(x)
 
 
@@ -85,7 +85,7 @@ def _flatten_space(space: UnicodeText) -> spaces.Box:
 
 @is_space_dtype_shape_equiv.register(UnicodeText)
 def _equivalent(space_1: UnicodeText, space_2: Any) -> bool:
-    return space_1 == space_2
+    return bool(space_1 == space_2)
 
 
 class _SharedTexts(Sequence[str]):
@@ -115,13 +115,16 @@ class _SharedTexts(Sequence[str]):
 
 @read_from_shared_memory.register(UnicodeText)
 def _read(space: UnicodeText, shared_memory: SynchronizedArray[Any], n: int = 1) -> Sequence[str]:
-    return _SharedTexts(space, np.frombuffer(shared_memory.get_obj(), np.int32).reshape(n, space.max_length))
+    return _SharedTexts(space, _rows(space, shared_memory))
 
 
 @write_to_shared_memory.register(UnicodeText)
 def _write(space: UnicodeText, index: int, value: str, shared_memory: SynchronizedArray[Any]) -> None:
-    rows = np.frombuffer(shared_memory.get_obj(), np.int32).reshape(-1, space.max_length)
-    rows[index] = space.encode(value)
+    _rows(space, shared_memory)[index] = space.encode(value)
+
+
+def _rows(space: UnicodeText, shared_memory: SynchronizedArray[Any]) -> NDArray[np.int32]:
+    return np.frombuffer(memoryview(shared_memory.get_obj()), np.int32).reshape(-1, space.max_length)
 
 
 SPACE_KEYS = (
@@ -178,7 +181,29 @@ class ComputerActionSpace(spaces.Dict):
         )
 
 
-def action_from_sample(sample: dict[str, Any]) -> Action:
+def parse_computer_action(action: Any, size: tuple[int, int]) -> Action:
+    """What ``env.step`` takes for ``action="computer"``, as an Action that can be carried out.
+
+    Args:
+        action: a member of ``ComputerActionSpace``, the JSON form of ``Action.from_dict``, or an Action.
+        size: width and height of the screen in pixels.
+
+    Raises:
+        ActionError: it is none of these, or not legal on this screen.
+    """
+    if isinstance(action, Action):
+        return Action.from_dict(action.to_dict()).check(size)
+    if not isinstance(action, Mapping):
+        raise ActionError(
+            "a computer action is a dict such as {'action': 'click', 'x': 10, 'y': 20}, an Action, or a sample of "
+            f"env.action_space; got {type(action).__name__}"
+        )
+    if isinstance(action.get("action"), str):
+        return Action.from_dict(action).check(size)
+    return action_from_sample(action).check(size)
+
+
+def action_from_sample(sample: Mapping[str, Any]) -> Action:
     """A member of ``ComputerActionSpace`` as an Action.
 
     Raises:

@@ -37,7 +37,7 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
     """Records each episode of a ``DesktopEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording``; ``deskgym view`` makes a page of it and ``deskgym verify
-    --rescore`` scores it again. Frames are lossless. A step waits only for a copy of its frame in memory (about 1 ms at
+    --rescore`` scores it again. Frames are lossless. A step waits only for a copy of its frame in memory (1 to 2 ms at
     1920x1080); a thread compresses and writes. An episode that is cut off by ``reset``, ``close`` or a crash leaves a
     readable recording of what there was.
 

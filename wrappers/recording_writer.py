@@ -38,7 +38,7 @@ class RecordingWriter:
         self.folder = folder
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(_WAITING_FRAMES)
         self._error: OSError | None = None
-        self._frame: tuple[bytes, tuple[int, ...]] | None = None
+        self._frame: NDArray[np.uint8] | None = None
         self._elements: tuple[bytes, Any] | None = None
         self._frames = self._element_sets = 0
         self._steps: IO[str] | None = None
@@ -56,13 +56,12 @@ class RecordingWriter:
         """Keep a frame, uint8 (H, W, 3) RGB; returns its number, which is the last one's if nothing changed."""
         if frame is None:
             return None
-        content = (frame.tobytes(), frame.shape)  # a copy: its owner may draw on it, or capture into it again
-        if content != self._frame:
-            self._frame = content
+        if self._frame is None or not _equal(frame, self._frame):
+            kept = frame.copy(order="C")  # its owner may draw on it, or capture into it again
+            self._frame = kept
             self._frames += 1
             path = frame_path(self.folder, self._frames - 1)
-            pixels = np.frombuffer(content[0], np.uint8).reshape(content[1])
-            self._put(lambda: _write(path, pack_frame(pixels)))
+            self._put(lambda: _write(path, pack_frame(kept)))
         return self._frames - 1
 
     def elements(self, rows: NDArray[np.int32], texts: Any, cut: str | None) -> int | None:
@@ -132,6 +131,15 @@ class RecordingWriter:
 
     def _failure(self, error: OSError) -> RecordingError:
         return RecordingError(f"cannot record into {self.folder}: {error.strerror or error} ({error.filename or '-'})")
+
+
+def _equal(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
+    """``numpy.array_equal`` of contiguous frames, eight bytes at a time where that is possible: a third of the time."""
+    if one.shape != other.shape:
+        return False
+    if one.size % 8 or not one.flags.c_contiguous:
+        return np.array_equal(one, other)
+    return np.array_equal(one.reshape(-1).view(np.uint64), other.reshape(-1).view(np.uint64))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -155,8 +155,7 @@ class Walk:
                         if is_leaf(child):
                             self.visit(child)
             elif (
-                node.states & (FOCUSABLE | FOCUSED)
-                and node.role != TABLE_CELL
+                node.states & (FOCUSED if node.role == TABLE_CELL else FOCUSABLE | FOCUSED)
                 and node not in self.asked
                 and not is_leaf(node)
             ):

@@ -41,9 +41,9 @@ class LazyDisplay:
 
     def __getattr__(self, name: str) -> Any:
         if self._real is None:  # one call of ours may ask for several attributes before it sees the real one
-            from Xlib.display import Display
+            from .xconnection import connect
 
-            self._real = self._platform._display = Display(os.environ["DISPLAY"])
+            self._real = self._platform._display = connect(os.environ["DISPLAY"])
         return getattr(self._real, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,17 @@ from typing import Any
 from Xlib import X, display, error
 
 from .errors import DisplayLost
+
+
+def connect(name: str) -> Any:
+    """A python-xlib display whose errors can be read.
+
+    python-xlib 0.33 registers RandR's errors under the numbers of BadRequest, BadValue and BadWindow; one such error
+    then raises AttributeError while its locks are held, and the connection never answers again.
+    """
+    connection = display.Display(name)
+    connection.display.error_classes = error.xerror_class.copy()
+    return connection
 
 
 class XConnection:
@@ -31,7 +43,7 @@ class XConnection:
 
     def _open(self) -> None:
         try:
-            self.display = display.Display(self._name)
+            self.display = connect(self._name)
         except (error.DisplayError, error.ConnectionClosedError, OSError) as problem:
             raise DisplayLost(f"the X server {self._name} does not answer: {problem}") from problem
         self.display.set_error_handler(lambda *ignored: None)  # a window can vanish at any time
@@ -93,13 +105,14 @@ class XConnection:
             return
         try:
             count = self.display.pending_events()
-            for _ in range(count):
-                event = self.display.next_event()
-                for handler in self._handlers.get(event.type & 0x7F, ()):
-                    handler(event)
-        except (error.ConnectionClosedError, OSError):
+            events = [self.display.next_event() for _ in range(count)]
+        except Exception:  # python-xlib raises anything when it meets what it does not know, and is of no use then
             self._break()
             return
+        for event in events:
+            for handler in self._handlers.get(event.type & 0x7F, ()):
+                with contextlib.suppress(AttributeError, TypeError, IndexError):  # any client can send us nonsense
+                    handler(event)
         if count:
             self._wake()
 

@@ -297,6 +297,12 @@ class Desktop:
     def close(self) -> None:
         for process in reversed(self.processes[:]):
             self.stop(process)
+        # Helpers that have left their parent's group (crash handlers, services that dbus-daemon started).
+        mark = f"HOME={self.environment['HOME']}\0".encode()
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if mark in environ.read_bytes():
+                    os.kill(int(environ.parent.name), signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -70,7 +70,9 @@ def test_a_killed_connection_is_made_anew(machine):
     """An agent may end every X client that it can name."""
     code = (
         "from Xlib import display\n"
+        "from Xlib.error import xerror_class\n"
         "d = display.Display()\n"
+        "d.display.error_classes = xerror_class.copy()\n"
         "mine = d.display.info.resource_id_base\n"
         "step = d.display.info.resource_id_mask + 1\n"
         "d.set_error_handler(lambda *ignored: None)\n"

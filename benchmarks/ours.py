@@ -1,0 +1,220 @@
+"""Measures this library: machines, steps, code actions, accessibility, capture, settling."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deskgym.benchmarks.desks import PROGRAMS, Desk, Program
+from deskgym.benchmarks.rows import Rows
+from deskgym.envs.actions import Action
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.observations import Elements
+
+VIEWS = {
+    "screenshot": ("screenshot",),
+    "screenshot + elements": ("screenshot", "elements"),
+    "screenshot + a11y": ("screenshot", "a11y"),
+}
+"""The observations that are measured."""
+
+QUIET_WINDOWS = (5.0, 10.0, 20.0)  # ms
+LATE = 0.35  # seconds after a step in which nothing more may change
+CARET = 3  # pixels: what is as narrow is a blinking caret
+
+_FRESH_PROCESS = """
+import json, time
+start = time.perf_counter()
+import gymnasium, deskgym
+imported = time.perf_counter()
+env = gymnasium.make("deskgym/Science-v0", task="kalgebra/plot-2d")
+made = time.perf_counter()
+env.reset(seed=0)
+reset = time.perf_counter()
+env.close()
+print(json.dumps([(imported - start) * 1000, (reset - made) * 1000]))
+"""
+
+Breakdown = dict[str, dict[str, list[float]]]
+"""Ms of each phase, by program and observation, and by phase."""
+
+
+def measure_start(rows: Rows, screen_size: tuple[int, int]) -> None:
+    """Start and stop a sandbox."""
+    machine = create_machine("sandbox", MachineConfig(screen_size=screen_size))
+    start = time.perf_counter()
+    machine.start()
+    total = (time.perf_counter() - start) * 1000
+    marks: dict[str, float] = getattr(machine.display, "start_timing")  # noqa: B009 - only an X11Display has it
+    boot = total - marks["desktop"]  # until the guest was asked for a desktop
+    rows.add("start/guest", "sandbox start: until its guest answers", boot)
+    rows.add("start/x", "sandbox start: until X answers", boot + marks["x"])
+    rows.add("start/desktop", "sandbox start: until the desktop is ready", total)
+    with rows.timed("stop", "sandbox stop"):
+        machine.stop()
+
+
+def measure_reset(rows: Rows, screen_size: tuple[int, int]) -> None:
+    """Reset an env of a KAlgebra task that has no machine yet."""
+    env = PROGRAMS["kalgebra"].make(screen_size)
+    try:
+        start = time.perf_counter()
+        _, info = env.reset(seed=0)
+        rows.add("reset", "reset of a KAlgebra task, nothing warm", (time.perf_counter() - start) * 1000)
+        for phase, what in (("restore", "sandbox"), ("setup", "program"), ("observe", "first observation")):
+            rows.add(f"reset/{phase}", f"reset: {what}", info["timing"][phase])
+    finally:
+        env.close()
+
+
+def measure_fresh_process(rows: Rows) -> None:
+    """The first reset of a process, which also starts the supervisor and imports what is imported late."""
+    done = subprocess.run([sys.executable, "-c", _FRESH_PROCESS], capture_output=True, text=True, check=True)
+    imported, reset = json.loads(done.stdout)
+    rows.add("import", "import gymnasium, deskgym", imported)
+    rows.add("reset/fresh_process", "reset: the first one of a new process", reset)
+
+
+def act(env: DesktopEnv, action: Action | str) -> tuple[dict[str, Any], dict[str, float], float]:
+    """One step: its observation, its timing and what it took in all, in ms."""
+    form = action.to_dict() if isinstance(action, Action) else action
+    start = time.perf_counter()
+    observation, _, _, _, info = env.step(form)
+    total = (time.perf_counter() - start) * 1000
+    if "fault" in info:
+        raise RuntimeError(f"the machine broke during the benchmark: {info['fault']}")
+    return observation, info["timing"], total
+
+
+def prepare(env: DesktopEnv, desk: Desk) -> None:
+    """Bring the program into the state that each block of steps begins with."""
+    env.action_form, env.parts = "computer", ("screenshot",)
+    for action in desk.prepare:
+        act(env, action)
+
+
+def measure_steps(rows: Rows, breakdown: Breakdown, name: str, env: DesktopEnv, desk: Desk, count: int) -> None:
+    """Clicks, keys, typing and a menu, with each observation."""
+    title = PROGRAMS[name].title
+    for view, parts in VIEWS.items():
+        prepare(env, desk)
+        env.parts = parts  # of one env, so that all are measured on the very same windows
+        phases = breakdown.setdefault(f"{name}, {view}", defaultdict(list))
+        for kind, action in desk.actions(count):
+            _, timing, total = act(env, action)
+            rows.add(f"{name}/{kind}/{view}", f"{title}: settled {kind} step, {view}", total)
+            rows.add(f"{name}/step/{view}", f"{title}: settled step (click, key, type), {view}", total)
+            guest = {phase: timing.get(phase, 0.0) for phase in ("input", "settle", "elements", "frame")}
+            for phase, ms in {**guest, "rest": total - sum(guest.values()), "total": total}.items():
+                phases[phase].append(ms)
+    for view in ("screenshot", "screenshot + a11y"):
+        env.parts = VIEWS[view]
+        for _ in range(max(2, count // 6)):
+            rows.add(
+                f"{name}/menu open/{view}",
+                f"{title}: click that opens a menu, {view}",
+                act(env, Action("click", *desk.menu))[2],
+            )
+            rows.add(
+                f"{name}/menu close/{view}",
+                f"{title}: Escape that closes it, {view}",
+                act(env, Action("press", keys=("esc",)))[2],
+            )
+
+
+def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int) -> None:
+    """Code actions: nothing and a click, through the env and without the settling."""
+    prepare(env, desk)
+    title = PROGRAMS[name].title
+    env.action_form = "code"
+    for k in range(count):
+        x, y = desk.spots[k % len(desk.spots)]
+        with rows.timed(f"{name}/code noop", f"{title}: code action that does nothing, without settling"):
+            env.machine.display.perform([], None, code={"text": "pass", "timeout": 30.0, "output_limit": 4096})
+        rows.add(
+            f"{name}/code noop step", f"{title}: step with code that does nothing, settled", act(env, "pass")[2]
+        )
+        rows.add(
+            f"{name}/code click step",
+            f"{title}: step with pyautogui.click, settled",
+            act(env, f"import pyautogui; pyautogui.click({x}, {y})")[2],
+        )
+    env.action_form = "computer"
+
+
+def measure_reading(rows: Rows, name: str, env: DesktopEnv, count: int) -> dict[str, Any]:
+    """The accessible elements of a program that stands still, all again and unchanged, and a frame."""
+    title, display = PROGRAMS[name].title, env.machine.display
+    display.perform([], SettlePolicy(quiet_ms=300, cap_ms=3000), elements={"limit": 4096})
+    for _ in range(count):
+        with rows.timed(f"{name}/a11y fresh", f"{title}: accessibility, all read again"):
+            found = display.perform([], None, elements={"limit": 4096, "fresh": True}).extra["elements"]
+    for _ in range(count):
+        with rows.timed(f"{name}/a11y unchanged", f"{title}: accessibility, nothing changed"):
+            display.perform([], None, elements={"limit": 4096})
+    out = display.capture()
+    for _ in range(count):
+        with rows.timed("frame/new", "frame as a new RGB array"):
+            display.capture()
+        with rows.timed("frame/reused", "frame into an array that is there"):
+            display.capture(out)
+    return {"elements": len(Elements.from_guest(found)), "complete": found["complete"], "cut": found["cut"]}
+
+
+def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -> None:
+    """The first read of a program that was just started, by a guest that has never read anything of it."""
+    program: Program = PROGRAMS[name]
+    with create_machine("sandbox", MachineConfig(screen_size=screen_size)) as machine:
+        program.launch(machine)
+        machine.display.perform([], SettlePolicy(quiet_ms=400, cap_ms=5000))
+        start = time.perf_counter()
+        report = machine.display.perform([], None, elements={"limit": 4096, "deadline": 5.0})
+        taken = (time.perf_counter() - start) * 1000
+        count = len(Elements.from_guest(report.extra["elements"]))
+    if count < 10 or not report.extra["elements"]["complete"]:
+        raise RuntimeError(f"the first read of {name} gave {count} elements: {report.extra['elements']['cut']}")
+    rows.add(f"{name}/a11y first", f"{program.title}: accessibility, first read after the start", taken)
+
+
+def measure_settling(name: str, env: DesktopEnv, desk: Desk, count: int) -> list[dict[str, Any]]:
+    """How often a step's frame was not the last one, for several quiet windows: what the waiting buys."""
+    default, found = env.settle, []
+    for quiet in QUIET_WINDOWS:
+        prepare(env, desk)
+        env.settle = SettlePolicy(quiet_ms=quiet, cap_ms=default.cap_ms)
+        late: dict[str, int] = {}
+        times: list[float] = []
+        for kind in ("click", "key", "type", "menu open", "menu close"):
+            late[kind] = 0
+        for k in range(count):
+            actions = {kind: desk.action(kind, k) for kind in ("click", "key", "type")}
+            actions |= {"menu open": Action("click", *desk.menu), "menu close": Action("press", keys=("esc",))}
+            for kind, action in actions.items():
+                observation, _, total = act(env, action)
+                times.append(total)
+                time.sleep(LATE)
+                late[kind] += _differ(observation["screenshot"], env.machine.display.capture())
+        found.append(
+            {
+                "program": name, "quiet_ms": quiet, "steps": len(times), "late": sum(late.values()),
+                "late_by_kind": late, "median_ms": round(float(np.median(times)), 2),
+            }
+        )  # fmt: skip
+    env.settle = default
+    return found
+
+
+def _differ(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> bool:
+    """Whether two frames differ in more than a caret."""
+    columns = np.flatnonzero((before != after).any(axis=(0, 2)))
+    return bool(columns.size) and int(columns[-1] - columns[0]) >= CARET
