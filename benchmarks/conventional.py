@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from deskgym.envs.actions import Action, to_pyautogui
 from deskgym.envs.machines.base import Machine
@@ -30,19 +30,27 @@ class Variant:
 
     Attributes:
         sleeps: with the runners' 0.5 s after each action and pyautogui's own pause of 0.1 s after each call.
-        tree: with the accessibility tree.
+        tree: with the accessibility tree: all that the published systems read of an element (``"full"``), only what
+            ours gives (``"lean"``), or None.
     """
 
     sleeps: bool
-    tree: bool
+    tree: Literal["full", "lean"] | None
 
     @property
     def name(self) -> str:
         """Such as ``"screenshot + a11y, 0.5 s sleep"``."""
-        return f"screenshot{' + a11y' * self.tree}, {'0.5 s sleep' if self.sleeps else 'no sleep'}"
+        tree = {"full": " + a11y", "lean": " + lean a11y", None: ""}[self.tree]
+        return f"screenshot{tree}, {'0.5 s sleep' if self.sleeps else 'no sleep'}"
 
 
-VARIANTS = [Variant(sleeps, tree) for sleeps in (True, False) for tree in (True, False)]
+VARIANTS = (
+    Variant(sleeps=True, tree="full"),
+    Variant(sleeps=True, tree=None),
+    Variant(sleeps=False, tree="full"),
+    Variant(sleeps=False, tree=None),
+)
+LEAN = Variant(sleeps=False, tree="lean")
 
 
 class ConventionalLoop:

@@ -1,8 +1,8 @@
 """The conventional step loop's client side: run inside the machine, because the machine has a network of its own.
 
-Reads a job as JSON from standard input, ``{port, python, actions: [code, ...], pause, sleep, tree}``, and prints the
-phases of each step in ms as a JSON list of ``{action, sleep, screenshot, decode, tree, total}``. It stays alive from
-step to step, as the published systems' clients do.
+Reads a job as JSON from standard input, ``{port, python, actions: [code, ...], pause, sleep, tree}`` with
+``tree`` one of "full", "lean" and null, and prints the phases of each step in ms as a JSON list of ``{action, sleep,
+screenshot, decode, tree, total}``. It stays alive from step to step, as the published systems' clients do.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def step(base: str, job: dict[str, Any], code: str) -> dict[str, float]:
     Image.open(BytesIO(png)).convert("RGB").load()
     times.append(time.perf_counter())
     if job["tree"]:
-        fetch(f"{base}/accessibility").decode()
+        fetch(f"{base}/accessibility{'?lean' * (job['tree'] == 'lean')}").decode()
     times.append(time.perf_counter())
     phases = {
         name: (after - before) * 1000

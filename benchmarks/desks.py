@@ -1,5 +1,7 @@
-"""The two programs that are driven: KAlgebra through the science suite, and Mousepad, a GTK 3 editor, through a task
-that is made here. Both loops get the same actions, on the same windows."""
+"""The two programs that are driven, and the actions; both loops get the same ones, on the same windows.
+
+KAlgebra comes through the science suite, Mousepad, a GTK 3 editor, through a task that is made here.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ class EditorTasks:
     def get(self, task_id: str, seed: int | None = None) -> Task:
         """The task."""
         return Task(
-            "editor/notes", "Edit the notes.", Evaluator(()), lambda screen: iter(()), hooks=[Hook("open", _open_editor)]
+            "editor/notes",
+            "Edit the notes.",
+            Evaluator(()),
+            lambda screen: iter(()),
+            hooks=[Hook("open", _open_editor)],
         )
 
     def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> Task:
@@ -56,9 +62,7 @@ def launch_kalgebra(machine: Machine) -> None:
     """Start it as its tasks do, and wait until its window is there."""
     from deskgym.task_suites.science.kalgebra.program import ENVIRONMENT
 
-    machine.guest.call(
-        "launch", 40.0, argv=["kalgebra"], env=ENVIRONMENT, wait={"window": {"class": "(?i)kalgebra"}}
-    )
+    machine.guest.call("launch", 40.0, argv=["kalgebra"], env=ENVIRONMENT, wait={"window": {"class": "(?i)kalgebra"}})
 
 
 def make_kalgebra(screen_size: tuple[int, int]) -> DesktopEnv:

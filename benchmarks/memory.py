@@ -78,4 +78,4 @@ def _parse(lines: list[str]) -> dict[str, float]:
 
 
 def _total(processes: list[dict[str, Any]], field: str) -> float:
-    return round(sum(process[field] for process in processes), 1)
+    return round(float(sum(process[field] for process in processes)), 1)

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ VIEWS = {
 }
 """The observations that are measured."""
 
-QUIET_WINDOWS = (5.0, 10.0, 20.0)  # ms
 LATE = 0.35  # seconds after a step in which nothing more may change
 CARET = 3  # pixels: what is as narrow is a blinking caret
 
@@ -141,9 +141,7 @@ def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int)
         x, y = desk.spots[k % len(desk.spots)]
         with rows.timed(f"{name}/code noop", f"{title}: code action that does nothing, without settling"):
             env.machine.display.perform([], None, code={"text": "pass", "timeout": 30.0, "output_limit": 4096})
-        rows.add(
-            f"{name}/code noop step", f"{title}: step with code that does nothing, settled", act(env, "pass")[2]
-        )
+        rows.add(f"{name}/code noop step", f"{title}: step with code that does nothing, settled", act(env, "pass")[2])
         rows.add(
             f"{name}/code click step",
             f"{title}: step with pyautogui.click, settled",
@@ -186,16 +184,16 @@ def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -
     rows.add(f"{name}/a11y first", f"{program.title}: accessibility, first read after the start", taken)
 
 
-def measure_settling(name: str, env: DesktopEnv, desk: Desk, count: int) -> list[dict[str, Any]]:
+def measure_settling(
+    name: str, env: DesktopEnv, desk: Desk, count: int, windows: Sequence[float]
+) -> list[dict[str, Any]]:
     """How often a step's frame was not the last one, for several quiet windows: what the waiting buys."""
     default, found = env.settle, []
-    for quiet in QUIET_WINDOWS:
+    for quiet in windows:
         prepare(env, desk)
         env.settle = SettlePolicy(quiet_ms=quiet, cap_ms=default.cap_ms)
-        late: dict[str, int] = {}
+        late: Counter[str] = Counter()
         times: list[float] = []
-        for kind in ("click", "key", "type", "menu open", "menu close"):
-            late[kind] = 0
         for k in range(count):
             actions = {kind: desk.action(kind, k) for kind in ("click", "key", "type")}
             actions |= {"menu open": Action("click", *desk.menu), "menu close": Action("press", keys=("esc",))}
@@ -206,8 +204,8 @@ def measure_settling(name: str, env: DesktopEnv, desk: Desk, count: int) -> list
                 late[kind] += _differ(observation["screenshot"], env.machine.display.capture())
         found.append(
             {
-                "program": name, "quiet_ms": quiet, "steps": len(times), "late": sum(late.values()),
-                "late_by_kind": late, "median_ms": round(float(np.median(times)), 2),
+                "program": name, "quiet_ms": quiet, "steps": len(times), "late": late.total(),
+                "late_by_kind": dict(late), "median_ms": round(float(np.median(times)), 2),
             }
         )  # fmt: skip
     env.settle = default

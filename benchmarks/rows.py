@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,3 +68,13 @@ class Rows:
 
     def __contains__(self, key: str) -> bool:
         return key in self._rows
+
+
+def number(value: float) -> str:
+    """Three digits, and never an exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def spread(row: Mapping[str, Any]) -> str:
+    """The 10th to the 90th percentile of a row's JSON."""
+    return f"{number(row['p10'])}–{number(row['p90'])}"

@@ -120,6 +120,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.elements: Elements = NO_ELEMENTS
         self.stats: Counter[str] = Counter()
         self._feedback = ""
+        self._damage: tuple[int, int, int, int] | None = None
         self._steps = 0
         self._over = True
 
@@ -285,6 +286,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         except GuestCallError as error:
             raise GuestLost(f"the guest could not act: {error}", error.kind) from error
         self._feedback = code_feedback(report.extra.get("code"))
+        self._damage = report.damage
         self.elements = Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS
         start = time.perf_counter()
         observation = self._observe()
@@ -345,7 +347,9 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
 
     def _info(self, timing: dict[str, float]) -> dict[str, Any]:
-        info: dict[str, Any] = {"task": self._current().id, "step": self._steps, "timing": timing}
+        info: dict[str, Any] = {
+            "task": self._current().id, "step": self._steps, "timing": timing, "damage": self._damage,
+        }  # fmt: skip
         if self.elements.cut:
             info["elements_cut"] = self.elements.cut
         if self.verdict is not None:

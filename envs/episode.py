@@ -35,6 +35,7 @@ class FinalState:
         task_id: the instance that was run.
         seed: the seed that drew it, or None for a task without parameters.
         steps: how many steps the agent took.
+        reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
     """
 
     machine: Machine
@@ -43,19 +44,19 @@ class FinalState:
     task_id: str = ""
     seed: int | None = None
     steps: int = 0
-    _reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
+    reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.
 
         A read that raises is not repeated either: the same exception is raised again.
         """
-        if key not in self._reads:
+        if key not in self.reads:
             try:
-                self._reads[key] = (read(self.machine), None)
+                self.reads[key] = (read(self.machine), None)
             except Exception as error:
-                self._reads[key] = (None, error)
-        value, failure = self._reads[key]
+                self.reads[key] = (None, error)
+        value, failure = self.reads[key]
         if failure is not None:
             raise failure
         return value  # type: ignore[no-any-return]

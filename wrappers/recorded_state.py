@@ -35,7 +35,7 @@ def keep(final: FinalState) -> dict[str, Any]:
         "task": final.task_id,
         "seed": final.seed,
         "steps": final.steps,
-        "reads": {key: _kept_read(value, failure) for key, (value, failure) in final._reads.items()},
+        "reads": {key: _kept_read(value, failure) for key, (value, failure) in final.reads.items()},
     }
 
 
@@ -56,11 +56,11 @@ def restore(data: Mapping[str, Any]) -> FinalState:
     final = FinalState(KeptMachine(), data["stop"], data["answer"], data["task"], data["seed"], data["steps"])
     for key, read in data["reads"].items():
         if "raised" in read:
-            final._reads[key] = (None, _exception(**read["raised"]))
+            final.reads[key] = (None, _exception(**read["raised"]))
         elif "lost" in read:
-            final._reads[key] = (None, _not_kept(f"{key!r} was not kept: {read['lost']}"))
+            final.reads[key] = (None, _not_kept(f"{key!r} was not kept: {read['lost']}"))
         else:
-            final._reads[key] = (unpack(read["value"]), None)
+            final.reads[key] = (unpack(read["value"]), None)
     return final
 
 

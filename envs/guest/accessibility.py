@@ -131,7 +131,11 @@ class AccessibilityReader(Hands):
         for program in self._programs.values():
             if program.introduction is None:
                 program.start(self._bus, self.screen, self.text_limit, area, damage == "all")
-        await asyncio.wait([listing], timeout=max(until - time.monotonic(), 0))
+        try:
+            await asyncio.wait([listing], timeout=max(until - time.monotonic(), 0))
+        except asyncio.CancelledError:
+            listing.cancel()
+            raise
         changed, cuts = False, []
         if listing.cancel():
             cuts.append("the registry did not answer in time")

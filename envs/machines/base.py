@@ -84,7 +84,10 @@ class Machine(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Boot it, with a desktop if the config has a screen; returns when guest and display answer."""
+        """Boot it afresh, with a desktop if the config has a screen; returns when guest and display answer.
+
+        Does nothing while it is alive; starts a broken one anew.
+        """
 
     @abstractmethod
     def stop(self) -> None:

@@ -14,6 +14,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+import time
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,9 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.sandbox_host import cache_folder
 
 FORMAT = 6
+UNUSED = 7 * 24 * 3600.0
+"""Seconds after which a runtime that no process has started with counts as forgotten: machines do not run that long."""
+
 REQUIRED = ("msgpack", "dbus-fast", "python-xlib", "six")
 OPTIONAL = ("pillow", "pyautogui", "pyscreeze", "pytweening", "pymsgbox", "pygetwindow", "pyrect")
 """MouseInfo is left out: it ends the interpreter where there is no tkinter. PyAutoGUI lives well without it."""
@@ -109,7 +113,16 @@ def build_guest_runtime() -> Path:
     folder = cache_folder() / f"guest-{digest.hexdigest()[:16]}"
     if not folder.is_dir():
         _build(folder, found, sources)
+        _remove_unused(folder)
+    os.utime(folder)  # in use
     return folder
+
+
+def _remove_unused(newest: Path) -> None:
+    """Delete the runtimes of older versions: each has 30 MB, and every change of the guest's source makes a new one."""
+    for other in newest.parent.glob("guest-*"):
+        if other != newest and time.time() - other.stat().st_mtime > UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _distribution(name: str) -> metadata.Distribution | None:

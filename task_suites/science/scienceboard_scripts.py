@@ -25,7 +25,7 @@ from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.answers import parse_number
 from deskgym.task_suites.science.kalgebra import macros
 from deskgym.task_suites.science.kalgebra.state import RESOLUTIONS, STYLES
-from deskgym.task_suites.upstream.scienceboard.check_items import Plotted, PlotCount, VariableText
+from deskgym.task_suites.upstream.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.upstream.scienceboard.setup_items import Plot2D
 from deskgym.task_suites.upstream.scienceboard.task import UpstreamTask
 
@@ -106,7 +106,7 @@ def _chosen(task: UpstreamTask, *, wrong: bool = False) -> list[Move]:
             if color is not None:  # the curves are listed in the order of their checks
                 moves.append(partial(macros.color, name=color, nth=curves.index(item)))
             if resolution is not None:
-                moves.append(partial(macros.resolution, name=resolution))
+                moves.append(partial(macros.menu, of="2D Graph", item=resolution))
             if style is not None:
                 moves.append(partial(macros.menu, of="3D Graph", item=style))
         elif isinstance(item, VariableText) and item.text is None and not wrong:

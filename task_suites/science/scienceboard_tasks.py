@@ -98,13 +98,13 @@ def _no_oracle(task_id: str, screen: Screen) -> Bursts:
 
 def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
     """The setup: files as upstream orders them, and one launch that leaves KAlgebra in the state asked for."""
-    curves = [item.expr for item in items if isinstance(item, Plot2D)]
+    functions = [item.expr for item in items if isinstance(item, Plot2D)]
     surfaces = [item.expr for item in items if isinstance(item, Plot3D)]
     tabs = [item.index for item in items if isinstance(item, SelectTab)]
     open_all = partial(
         open_,
         tab=_TABS[tabs[-1]] if tabs else "calculator",
-        functions=curves,
+        functions=functions,
         surface=surfaces[-1] if surfaces else None,
     )
     made: list[Hook] = []

@@ -223,7 +223,7 @@ def test_reads_that_raised_raise_the_same_again():
         UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"),
     ]
     for k, error in enumerate(errors):
-        final._reads[str(k)] = (None, error)
+        final.reads[str(k)] = (None, error)
     again = restore(json.loads(json.dumps(keep(final))))
     for k, error in enumerate(errors[:4]):
         with pytest.raises(type(error)) as caught:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import DeskgymError
+from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.task_suites.science.kalgebra import state
 from deskgym.task_suites.science.kalgebra.expressions import (
     Curve,
@@ -28,8 +28,8 @@ T = TypeVar("T")
 _NOT_RUNNING = "KAlgebra is not running any more"
 
 
-class _Missing(DeskgymError):
-    """There is nothing to check: the agent ended the program, or never made the thing."""
+class _Missing(CheckFailed):
+    """There is nothing to check: the agent ended the program."""
 
 
 def _read(final: FinalState, name: str, read: Callable[[Any], T | None]) -> T:

@@ -1,0 +1,124 @@
+"""The numbers that the step loop has to reach, and whether a run did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deskgym.benchmarks.conventional import LEAN, VARIANTS, Variant
+from deskgym.benchmarks.desks import PROGRAMS
+from deskgym.benchmarks.rows import Rows, number, spread
+
+RATIOS = {
+    (True, "full"): 25.0,
+    (True, None): 40.0,
+    (False, "full"): 15.0,
+    (False, None): 25.0,
+}
+"""How many times faster than the conventional loop a step must be, by ``Variant``'s sleeps and tree."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target with what a run got.
+
+    Attributes:
+        what: in words.
+        limit: ``got`` may be at most this, or must be at least this.
+        got: measured; where there are several programs, the worst.
+        unit: of both.
+        at_least: which of the two the limit is.
+        detail: what ``got`` is made of.
+    """
+
+    what: str
+    limit: float
+    got: float
+    unit: str
+    at_least: bool = False
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is reached."""
+        return self.got >= self.limit if self.at_least else self.got <= self.limit
+
+    @property
+    def verdict(self) -> str:
+        """``PASS`` or ``MISS``, and by how much: how far ``got`` is from the limit, in percent of the limit."""
+        return f"{'PASS' if self.passed else 'MISS'} by {abs(self.got - self.limit) / self.limit:.0%}"
+
+    @property
+    def limit_text(self) -> str:
+        """Such as ``"≤ 40 ms"``."""
+        return f"{'≥' if self.at_least else '≤'} {number(self.limit)} {self.unit}".rstrip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON."""
+        return {
+            "what": self.what, "at_least": self.at_least, "limit": self.limit, "got": round(self.got, 3),
+            "unit": self.unit, "passed": self.passed, "verdict": self.verdict, "detail": self.detail,
+        }  # fmt: skip
+
+    def cells(self) -> list[str]:
+        """One line of the table: what, target, measured, verdict."""
+        measured = f"{number(self.got)} {self.unit}".rstrip()
+        return [
+            self.what,
+            self.limit_text,
+            measured + (f" ({self.detail})" if self.detail else ""),
+            self.verdict,
+        ]
+
+
+COLUMNS = ("what", "target", "measured (median)", "verdict")
+
+
+def check_targets(rows: Rows, memory: dict[str, Any], programs: Sequence[str]) -> list[Target]:
+    """All targets that the run measured, in the order of the issue that set them."""
+    found = []
+
+    def limit(what: str, ms: float, *keys: str) -> None:
+        present = [rows[key] for key in keys if key in rows]
+        if present:
+            worst = max(present, key=lambda row: row.median)
+            data = worst.to_dict()
+            detail = f"{spread(data)}, n={data['n']}"
+            found.append(Target(what, ms, worst.median, "ms", detail=detail))
+
+    limit("sandbox started, X answering", 300, "start/x")
+    for name in programs:
+        title = PROGRAMS[name].title
+        for kind in ("click", "key"):
+            limit(f"settled {kind} step with screenshot, {title}", 40, f"{name}/{kind}/screenshot")
+    limit("code action that does nothing", 15, *(f"{name}/code noop" for name in programs))
+    limit("accessibility of KAlgebra, first read", 80, "kalgebra/a11y first")
+    limit("accessibility of KAlgebra, all read again", 80, "kalgebra/a11y fresh")
+    limit("accessibility of KAlgebra, nothing changed", 2, "kalgebra/a11y unchanged")
+    limit("reset of a KAlgebra task, nothing warm", 2000, "reset")
+    width, height = memory["screen_size"]
+    what = f"idle {width}×{height} desktop, proportional memory"
+    found.append(Target(what, 80, memory["pss"], "MB", detail=f"private {memory['private']:g}, RSS {memory['rss']:g}"))
+    for variant in VARIANTS:
+        ratios = {PROGRAMS[name].title: ratio(rows, name, variant) for name in programs}
+        detail = ", ".join(f"{title} {value:.1f}" for title, value in ratios.items())
+        what = f"conventional ÷ ours, {variant.name}"
+        worst = min(ratios.values())
+        found.append(Target(what, RATIOS[variant.sleeps, variant.tree], worst, "×", at_least=True, detail=detail))
+    return found
+
+
+def ratio(rows: Rows, name: str, variant: Variant) -> float:
+    """How many times longer the conventional loop's median step takes than ours, over the same actions."""
+    view = "screenshot + a11y" if variant.tree else "screenshot"
+    return rows[f"{name}/conventional/{variant.name}"].median / rows[f"{name}/step/{view}"].median
+
+
+def all_ratios(rows: Rows, programs: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The ratios by variant and program, the lean walk's included."""
+    return {
+        variant.name: {name: round(ratio(rows, name, variant), 2) for name in programs}
+        for variant in (*VARIANTS, LEAN)
+        if all(f"{name}/conventional/{variant.name}" in rows for name in programs)
+    }
