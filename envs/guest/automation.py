@@ -58,6 +58,7 @@ def _fit_keys(platform: Any) -> None:
 
     own_down, own_up = platform._keyDown, platform._keyUp
     known = platform.keyboardMapping
+    known["<"] = None  # pyautogui presses Shift with a key that has it without, and so types ">": ours knows better
     keymap: Keymap | None = None
 
     def find(key: Any) -> tuple[int, bool] | None:

@@ -28,15 +28,11 @@ T = TypeVar("T")
 _NOT_RUNNING = "KAlgebra is not running any more"
 
 
-class _Missing(CheckFailed):
-    """There is nothing to check: the agent ended the program."""
-
-
 def _read(final: FinalState, name: str, read: Callable[[Any], T | None]) -> T:
     final.read_once("kalgebra.front", state.front)
     result = final.read_once(f"kalgebra.{name}", read)
     if result is None:
-        raise _Missing(_NOT_RUNNING)
+        raise CheckFailed(_NOT_RUNNING)  # the agent ended it
     return result
 
 
@@ -49,12 +45,6 @@ def _variables(final: FinalState) -> dict[str, Expression]:
         except (ExpressionError, IndexError):
             continue
     return parsed
-
-
-def _points(on: Sequence[Sequence[float]], off: Sequence[Sequence[float]]) -> dict[tuple[float, ...], bool]:
-    return {
-        tuple(float(part) for part in point): wanted for wanted, group in ((True, on), (False, off)) for point in group
-    }
 
 
 def curve_(
@@ -91,15 +81,12 @@ def _plotted(
     resolution: float | None,
     shown: bool | None,
 ) -> Outcome:
-    try:
-        functions = _read(final, "plots", state.plots)["functions"]
-        variables = _variables(final)
-        if resolution is not None:
-            now = _read(final, "front", state.front)["resolution"]
-            if now != resolution:
-                return False, f"the resolution is {now}, not {resolution}"
-    except _Missing as missing:
-        return False, str(missing)
+    functions = _read(final, "plots", state.plots)["functions"]
+    variables = _variables(final)
+    if resolution is not None:
+        now = _read(final, "front", state.front)["resolution"]
+        if now != resolution:
+            return False, f"the resolution is {now}, not {resolution}"
     near = []
     for function in functions:
         try:
@@ -143,12 +130,9 @@ def spanned(final: FinalState, points: Points, style: str | None = None) -> Outc
 
 
 def _spanned(final: FinalState, fits: Callable[[Surface], bool], what: str, style: str | None) -> Outcome:
-    try:
-        shown = _read(final, "space", state.space)
-        now = _read(final, "front", state.front)["style"]
-        variables = _variables(final)
-    except _Missing as missing:
-        return False, str(missing)
+    shown = _read(final, "space", state.space)
+    now = _read(final, "front", state.front)["style"]
+    variables = _variables(final)
     text = shown["expression"]
     if not text.strip():
         return False, "the 3D graph's input is empty"
@@ -167,10 +151,7 @@ def _spanned(final: FinalState, fits: Callable[[Surface], bool], what: str, styl
 
 def count(final: FinalState, functions: int) -> Outcome:
     """So many functions are in the 2D graph's list."""
-    try:
-        got = len(_read(final, "plots", state.plots)["functions"])
-    except _Missing as missing:
-        return False, str(missing)
+    got = len(_read(final, "plots", state.plots)["functions"])
     return got == functions, f"{got} functions are listed, {functions} wanted"
 
 
@@ -190,10 +171,7 @@ def value(final: FinalState, name: str, equals: float, within: float = 1e-6) -> 
 
 def variable(final: FinalState, name: str, equals: str | None = None, defined: bool = True) -> Outcome:
     """A variable is there with exactly this text (spaces aside), or is not there (``defined: false``)."""
-    try:
-        text = _variable(final, name)
-    except _Missing as missing:
-        return False, str(missing)
+    text = _variable(final, name)
     if text is None:
         return not defined, f"there is no variable {name!r}"
     if not defined:
@@ -240,10 +218,7 @@ def front(
     aspect: bool | None = None,
 ) -> Outcome:
     """The tab in front and the settings in the menus are these."""
-    try:
-        now = _read(final, "front", state.front)
-    except _Missing as missing:
-        return False, str(missing)
+    now = _read(final, "front", state.front)
     wanted = {
         "tab": tab, "mode": mode, "resolution": resolution, "style": style, "grid": grid, "aspect": aspect,
     }  # fmt: skip
@@ -253,10 +228,7 @@ def front(
 
 def viewport(final: FinalState, top: float, left: float, width: float, height: float, within: float = 0.011) -> Outcome:
     """The 2D graph shows this part of the plane (the form rounds to two decimals)."""
-    try:
-        now = _read(final, "plots", state.plots)["viewport"]
-    except _Missing as missing:
-        return False, str(missing)
+    now = _read(final, "plots", state.plots)["viewport"]
     wanted = {"top": top, "left": left, "width": width, "height": height}
     wrong = [f"{key} is {now.get(key)}" for key, want in wanted.items() if abs(now.get(key, 1e9) - want) > within]
     return not wrong, "; ".join(wrong) + f"; wanted {wanted}" if wrong else f"{now}"
@@ -264,10 +236,7 @@ def viewport(final: FinalState, top: float, left: float, width: float, height: f
 
 def logged(final: FinalState, result: float, within: float = 1e-6, last: bool = False) -> Outcome:
     """The calculator's log has a result equal to a number (the last one, if ``last``)."""
-    try:
-        log = _read(final, "calculator", state.calculator)["log"]
-    except _Missing as missing:
-        return False, str(missing)
+    log = _read(final, "calculator", state.calculator)["log"]
     for entry in log[-1:] if last else reversed(log):
         try:
             number = evaluate(parse(entry["result"]))
