@@ -32,6 +32,7 @@ from deskgym.envs.spaces import (
     parse_computer_action,
 )
 
+_LIMITS = ("memory_mb", "disk_mb", "processes", "glx")
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
 RESET_TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
@@ -64,7 +65,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         code_timeout: seconds until a code action is killed.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
-        machine_options: further arguments of the machine's ``MachineConfig``, such as ``{"memory_mb": 2048}``.
+        machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 2048}``, or
+            ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -112,8 +114,10 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.parts, self.max_elements = tuple(observation), max_elements
         self.observation_space = observation_space(self.parts, self.screen_size, max_elements)
         self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
-        config = MachineConfig(screen_size=self.screen_size, **(machine_options or {}))
-        self.machine: Machine = create_machine(machine, config)
+        options = dict(machine_options or {})
+        limits = {name: options.pop(name) for name in _LIMITS if name in options}
+        config = MachineConfig(screen_size=self.screen_size, **limits)
+        self.machine: Machine = create_machine(machine, config, **options)
         self.task: TaskLike | None = None
         self.verdict: Verdict | None = None
         self.final: FinalState | None = None

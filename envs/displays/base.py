@@ -69,9 +69,7 @@ class Display(ABC):
         """The screen now, with the mouse pointer: uint8 (height, width, 3) RGB; written into ``out`` if given."""
 
     @abstractmethod
-    def perform(
-        self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any
-    ) -> StepReport:
+    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
         """Carry out events, wait until the screen has settled, and answer ``requests``, all in one round trip.
 
         Args:

@@ -50,14 +50,14 @@ class X11Display(Display):
         self._code = cv2.COLOR_BGRA2RGB
 
     @classmethod
-    def start(cls, client: GuestClient, size: tuple[int, int], timeout: float = 40.0) -> X11Display:
+    def start(cls, client: GuestClient, size: tuple[int, int], glx: bool = False, timeout: float = 40.0) -> X11Display:
         """Start the guest's desktop and open its screen.
 
         Raises:
             MachineError: the desktop did not start.
         """
         try:
-            answer, fd = client.call_with_fd("desktop", timeout, width=size[0], height=size[1])
+            answer, fd = client.call_with_fd("desktop", timeout, width=size[0], height=size[1], glx=glx)
         except GuestCallError as error:
             raise MachineError(f"the desktop did not start: {error}", "start_failed") from error
         if fd is None:

@@ -53,16 +53,16 @@ class Desktop:
     def _mark(self, name: str) -> None:
         self.timings[name] = round((time.perf_counter() - self._begun) * 1000, 1)
 
-    async def start(self, width: int, height: int) -> int:
+    async def start(self, width: int, height: int, glx: bool = False) -> int:
         """Start everything; returns a descriptor of the framebuffer's file, opened for reading.
 
         Raises:
             StartFailed: a part did not come up in time.
         """
         loop = asyncio.get_running_loop()
-        self.server = XServer(self._config, self._reaper, (width, height))
+        self.server = XServer(self._config, self._reaper, (width, height), glx)
         self.services.append(self.server.service)
-        self._describe_environment()
+        self._describe_environment(glx)
         bus_ready = self._start_bus()
         x_waiting = loop.create_task(self.server.ready(DEADLINE))
         accessible = loop.create_task(self._accessibility(bus_ready, (width, height)))
@@ -131,7 +131,7 @@ class Desktop:
         box, self._unread = self._unread, None
         return box
 
-    def _describe_environment(self) -> None:
+    def _describe_environment(self, glx: bool) -> None:
         runtime = self._config.runtime_dir
         self.env.update(
             DBUS_SESSION_BUS_ADDRESS=f"unix:path={runtime}/bus",
@@ -142,6 +142,7 @@ class Desktop:
             QT_ACCESSIBILITY="1",
             QT_LINUX_ACCESSIBILITY_ALWAYS_ON="1",
             QT_QPA_PLATFORM="xcb",
+            **({} if glx else {"QT_XCB_GL_INTEGRATION": "xcb_egl"}),
             QT_AUTO_SCREEN_SCALE_FACTOR="0",
             GDK_BACKEND="x11",
             GTK_MODULES="gail:atk-bridge",

@@ -8,6 +8,7 @@ environment, so that leaving the process group or becoming a daemon does not sav
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import resource
@@ -63,6 +64,8 @@ def become(config: GuestConfig, user: str) -> None:
         if config.processes is not None:
             resource.setrlimit(resource.RLIMIT_NPROC, (config.processes, config.processes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("500")  # out of memory, the kernel takes one of these and not the guest
         if config.uid is not None:
             uid, gid = config.owner
             os.setgroups([])

@@ -71,14 +71,14 @@ class Server:
             "close": self._on_desktop(lambda desktop, id: desktop.screen.windows.close(id) or {}),
         }
 
-    async def _start_desktop(self, width: int, height: int) -> dict[str, Any]:
+    async def _start_desktop(self, width: int, height: int, glx: bool = False) -> dict[str, Any]:
         """Start the desktop, once; the answer carries the framebuffer's descriptor."""
         if self._desktop is not None:
             raise ValueError("the desktop runs already")
         if not (64 <= width <= 16384 and 64 <= height <= 16384):
             raise ValueError(f"a screen of {width}x{height}: 64 to 16384 pixels each way are possible")
         desktop = Desktop(self._config, self._reaper, self._env)
-        fd = await desktop.start(width, height)
+        fd = await desktop.start(width, height, glx)
         self._desktop = desktop
         gc.collect()
         gc.freeze()

@@ -23,7 +23,7 @@ class XServer:
         framebuffer: the file with its screen, in XWD format.
     """
 
-    def __init__(self, config: GuestConfig, reaper: Reaper, size: tuple[int, int]) -> None:
+    def __init__(self, config: GuestConfig, reaper: Reaper, size: tuple[int, int], glx: bool) -> None:
         self.display = ""
         self.authority = os.path.join(config.runtime_dir, "Xauthority")
         folder = os.path.join(config.state_dir, "framebuffer")
@@ -46,7 +46,7 @@ class XServer:
                 [
                     "Xvfb", "-displayfd", str(ready_write), "-fbdir", folder, "-auth", own_copy, "-noreset",
                     "-nolisten", "tcp", "-screen", "0", f"{width}x{height}x24", "-dpi", "96", "-s", "0",
-                    "+extension", "XTEST", "+extension", "DAMAGE",
+                    "+extension", "XTEST", "+extension", "DAMAGE", "+extension" if glx else "-extension", "GLX",
                 ],
                 env=env,
                 user="guest",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
 
@@ -14,11 +15,16 @@ MACHINES = {
 """Kind → where its class is; imported only when it is asked for."""
 
 
-def create_machine(kind: str, config: MachineConfig | None = None) -> Machine:
+def create_machine(kind: str, config: MachineConfig | None = None, **options: Any) -> Machine:
     """Build a machine by its kind, or by ``"module:Class"`` for one of your own. Starts nothing.
 
+    Args:
+        kind: one of ``MACHINES``.
+        config: what it may have.
+        options: further arguments of its class, such as ``runtime`` and ``hide`` of ``"sandbox"``.
+
     Raises:
-        ValueError: there is no such kind.
+        ValueError: there is no such kind, or it does not take these options.
     """
     place = MACHINES.get(kind, kind)
     module, _, name = place.partition(":")
@@ -30,7 +36,10 @@ def create_machine(kind: str, config: MachineConfig | None = None) -> Machine:
         raise ValueError(f"machine {kind!r} cannot be loaded: {error}") from error
     if not (isinstance(machine_class, type) and issubclass(machine_class, Machine)):
         raise ValueError(f"machine {kind!r} is not a subclass of deskgym.envs.machines.Machine")
-    return machine_class(config)
+    try:
+        return machine_class(config, **options)
+    except TypeError as error:
+        raise ValueError(f"machine {kind!r} does not take the options {sorted(options)}: {error}") from error
 
 
 __all__ = ["MACHINES", "CommandResult", "Machine", "MachineConfig", "Snapshot", "create_machine"]

@@ -45,12 +45,12 @@ class ProcessMachine(Machine):
         return self._folder / "home"
 
     def start(self) -> None:
-        """Start the guest and its desktop; see ``Machine.start``."""
-        self._start(None)
+        """Start the guest and its desktop; see ``Machine.start``. Does nothing while it is alive."""
+        if not self.alive:
+            self.stop()
+            self._start(None)
 
     def _start(self, home: Path | None) -> None:
-        if self._folder is not None:
-            raise MachineError("the machine is started already", "started")
         self._marker = uuid.uuid4().hex
         folder = self._folder = Path(tempfile.mkdtemp(prefix="deskgym-"))
         if home is None:
@@ -84,7 +84,7 @@ class ProcessMachine(Machine):
             )  # fmt: skip
         self._client.hello()
         if self.config.screen_size is not None:
-            self._display = X11Display.start(self._client, self.config.screen_size)
+            self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
 
     def stop(self) -> None:
         """End all its processes and remove its folder; see ``Machine.stop``. Snapshots stay until they are dropped."""

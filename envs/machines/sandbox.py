@@ -138,7 +138,7 @@ class SandboxMachine(Machine):
         if self.config.screen_size is not None:
             from deskgym.envs.displays.x11 import X11Display
 
-            self._display = X11Display.start(self._guest, self.config.screen_size)
+            self._display = X11Display.start(self._guest, self.config.screen_size, self.config.glx)
 
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""
