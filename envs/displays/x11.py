@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -14,11 +13,8 @@ from numpy.typing import NDArray
 from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.client import GRACE, GuestClient
+from deskgym.envs.guest.framebuffer import read_layout
 
-_XWD = struct.Struct(">25I")
-"""The header of X's window dump format, version 7 (X11/XWDFile.h); Xvfb writes it with the high byte first."""
-
-_COLOR_ENTRY = 12
 _KINDS = ("display_lost", "start_failed", "executor")
 
 
@@ -40,7 +36,7 @@ class X11Display(Display):
         self._fd = framebuffer
         try:
             self._map, self._pixels = _open(framebuffer, size)
-        except (OSError, ValueError, struct.error) as error:
+        except (OSError, ValueError) as error:
             os.close(framebuffer)
             raise MachineError(f"the framebuffer cannot be read: {error}", "display_lost") from error
         self._bytes = len(self._map)
@@ -153,17 +149,10 @@ def _raise(error: GuestCallError) -> NoReturn:
 
 def _open(fd: int, size: tuple[int, int]) -> tuple[mmap.mmap, NDArray[np.uint8]]:
     """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError."""
-    header = _XWD.unpack(os.pread(fd, _XWD.size, 0))
-    header_size, version, pixmap_format, depth, width, height = header[:6]
-    byte_order, bits, line, colors = header[7], header[11], header[12], header[19]
-    if version != 7 or pixmap_format != 2 or depth != 24 or bits != 32 or byte_order != 0:
-        raise ValueError(f"it is not a 24-bit little-endian screen dump: {header[:13]}")
-    if (width, height) != size:
-        raise ValueError(f"it is {width}x{height}, not {size[0]}x{size[1]}")
-    start = header_size + colors * _COLOR_ENTRY
-    end = start + height * line
-    if line < width * 4 or end > os.fstat(fd).st_size:
-        raise ValueError("its header does not fit its size")
-    memory = mmap.mmap(fd, end, prot=mmap.PROT_READ)
-    rows = np.frombuffer(memory, np.uint8, height * line, start).reshape(height, line)
+    layout = read_layout(fd)
+    if (layout.width, layout.height) != size:
+        raise ValueError(f"it is {layout.width}x{layout.height}, not {size[0]}x{size[1]}")
+    width, height = size
+    memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ)
+    rows = np.frombuffer(memory, np.uint8, height * layout.line, layout.start).reshape(height, layout.line)
     return memory, rows[:, : width * 4].reshape(height, width, 4)

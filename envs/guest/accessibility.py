@@ -14,12 +14,12 @@ import time
 from collections.abc import Iterable
 from typing import Literal
 
-from deskgym.envs.guest.accessibility_actions import Hands, within
+from deskgym.envs.guest.accessibility_actions import Hands, split_ref, within
 from deskgym.envs.guest.accessibility_bus import AccessibilityLost, Bus, CallFailed
 from deskgym.envs.guest.accessibility_node import Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility_program import Application, Program
 from deskgym.envs.guest.accessibility_search import Tree, WaitFailed, is_program, matches, not_seen, state_mask
-from deskgym.envs.guest.accessibility_walk import Walk
+from deskgym.envs.guest.accessibility_walk import Blank, Walk
 
 __all__ = [
     "AccessibilityLost", "AccessibilityReader", "Application", "CallFailed", "Elements", "Node", "Tree", "WaitFailed",
@@ -62,6 +62,8 @@ class AccessibilityReader(Hands):
         self.screen: Rect = (0, 0, *screen)
         self.text_limit = text_limit
         self.correct = correct
+        self.blank: Blank | None = None
+        """Tells where nothing is painted; for programs that ``CRASH_ON_GHOST_CELLS``."""
         self._programs: dict[str, Program] = {}
         self._result: Elements | None = None
         self._result_of: tuple[str | None, int] = (None, 0)
@@ -130,7 +132,7 @@ class AccessibilityReader(Hands):
         # Known programs are asked while the registry lists them: when nothing has changed that is all.
         for program in self._programs.values():
             if program.introduction is None:
-                program.start(self._bus, self.screen, self.text_limit, area, damage == "all")
+                program.start(self._bus, self.screen, self.text_limit, area, damage == "all", self.blank)
         try:
             await asyncio.wait([listing], timeout=max(until - time.monotonic(), 0))
         except asyncio.CancelledError:
@@ -251,6 +253,7 @@ class AccessibilityReader(Hands):
             if app is None or is_program(application, app):
                 program = Program.at(application, path.encode())
                 walk = Walk(self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, text)
+                walk.blank = self.blank if application.crashes_on_ghosts else None
                 walk.window.on_idle = program.done.set
                 walk.start(program.root, True)
                 readings.append((program, walk))
@@ -271,6 +274,32 @@ class AccessibilityReader(Hands):
         tree.cut = "; ".join(cuts) or None
         tree.complete = tree.cut is None
         return tree
+
+    async def subtree(self, ref: str, *, deadline: float = 2.0, max_nodes: int = 5000) -> Tree:
+        """One element of a program that has been read before, with all below it, hidden parts included.
+
+        Raises:
+            CallFailed: there is no such element any more, or it did not answer in time.
+        """
+        peer, path = split_ref(ref)
+        known = self._programs.get(peer)
+        if known is None:
+            raise CallFailed(f"nothing is known of the program of {ref}")
+        walk = Walk(self._bus, known.application.singly, self.screen, self.text_limit, max_nodes, True)
+        walk.blank = self.blank if known.application.crashes_on_ghosts else None
+        node, done = Node(peer, path.encode()), asyncio.Event()
+        walk.window.on_idle = done.set
+        walk.visit(node)
+        try:
+            await within(done.wait(), deadline, f"the element {ref}")
+        finally:
+            walk.window.on_idle = None
+            walk.window.close()
+        if not node.known:
+            raise CallFailed(f"there is no element {ref} any more")
+        for each in node.walk():
+            each.rect = each.raw
+        return Tree(list(node.walk()), walk.cut is None, walk.cut)
 
     async def wait_for(
         self,

@@ -52,6 +52,7 @@ DEFUNCT, FOCUSABLE, FOCUSED, ICONIFIED, SHOWING, VISIBLE, MANAGES = (
 APPLICATION, MENU_BAR, ROOT_PANE, TABLE_CELL = (
     ROLES.index(name) for name in ("application", "menu bar", "root pane", "table cell")
 )
+CELL_PARENTS = frozenset(ROLES.index(name) for name in ("table", "tree", "tree table"))
 
 TEXT, VALUE, TABLE, COMPONENT, ACTION = 1, 2, 4, 8, 16
 INTERFACES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deskgym.envs.guest.accessibility_bus import Bus
 from deskgym.envs.guest.accessibility_node import APPLICATION, Node, Rect
-from deskgym.envs.guest.accessibility_walk import Walk
+from deskgym.envs.guest.accessibility_walk import CRASH_ON_GHOST_CELLS, Blank, Walk
 
 MAX_NODES = 50_000
 
@@ -37,6 +37,11 @@ class Application:
     def singly(self) -> bool:
         """It must be asked for one property at a time: Qt 5.15 crashes in GetAll."""
         return self.toolkit == "Qt"
+
+    @property
+    def crashes_on_ghosts(self) -> bool:
+        """See ``CRASH_ON_GHOST_CELLS``."""
+        return self.name in CRASH_ON_GHOST_CELLS
 
 
 @dataclass(eq=False)
@@ -82,14 +87,18 @@ class Program:
             # Something not heard of before has appeared: its place in the tree is unknown.
             self._stale = True
 
-    def start(self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool) -> None:
+    def start(
+        self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool, blank: Blank | None = None
+    ) -> None:
         """Begin a reading of what ``damage`` and events may have changed, or of everything."""
         self.done.clear()
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
         self._answers = self._walk.window.answered if self._walk is not None else 0
 
         def begin() -> None:
-            self._begin(Walk(bus, self.application.singly, screen, text_limit, MAX_NODES), damage, everything)
+            walk = Walk(bus, self.application.singly, screen, text_limit, MAX_NODES)
+            walk.blank = blank if self.application.crashes_on_ghosts else None
+            self._begin(walk, damage, everything)
 
         if self._walk is not None and self._walk.window.open:
             # It still owes answers to the last reading: more questions would only pile up.

@@ -1,7 +1,7 @@
 """What changes on the screen, and when it is quiet.
 
-Small areas that also change while nobody does anything (a blinking caret, a clock, a spinner) are learned, and do not
-hold up the settling.
+What is painted anew and looks as before is no change. Small areas that also change while nobody does anything (a
+blinking caret, a clock, a spinner) are learned, and do not hold up the settling.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 
 from Xlib.ext import damage
 
+from .framebuffer import Box, Framebuffer
 from .xconnection import XConnection
-
-Box = tuple[int, int, int, int]  # left, top, right, bottom
 
 IDLE_AFTER = 0.15
 """Seconds after the last input from which on what changes is taken for a thing that changes by itself."""
@@ -45,11 +44,13 @@ class DamageWatch:
         changed: the box of all that changed since it was last taken, or None.
     """
 
-    def __init__(self, connection: XConnection, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, connection: XConnection, loop: asyncio.AbstractEventLoop, pixels: Framebuffer | None = None
+    ) -> None:
         self.last = 0.0
         self.changed: Box | None = None
         self.watching = False
-        self._x, self._loop = connection, loop
+        self._x, self._loop, self._pixels = connection, loop, pixels
         self._last_input = 0.0
         self._ambient: list[_Ambient] = []
         self._small = SMALL * connection.size[0] * connection.size[1]
@@ -77,8 +78,14 @@ class DamageWatch:
         return box
 
     def _on_damage(self, event: Any) -> None:
+        if not self._rearming:  # only what is new is reported until the reported area is subtracted
+            self._rearming = True
+            self._loop.call_later(0.0 if self.watching else 0.02, self.rearm)
         area = event.area
-        box = (area.x, area.y, area.x + area.width, area.y + area.height)
+        painted = (area.x, area.y, area.x + area.width, area.y + area.height)
+        box = painted if self._pixels is None else self._pixels.changed(painted)
+        if box is None:
+            return
         now = time.monotonic()
         self.changed = box if self.changed is None else union(self.changed, box)
         since_input = now - self._last_input
@@ -86,9 +93,6 @@ class DamageWatch:
             self._learn(box, now)
         if since_input < GRACE or not self.is_ambient(box):
             self.last = now
-        if not self._rearming:  # only what is new is reported until the reported area is subtracted
-            self._rearming = True
-            self._loop.call_later(0.0 if self.watching else 0.02, self.rearm)
 
     def rearm(self) -> None:
         """Let what was reported be reported again when it changes again."""

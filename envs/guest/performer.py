@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .damage import Box
+    from .framebuffer import Box
     from .desktop import Desktop
 
 
@@ -78,8 +78,7 @@ async def read_elements(
         ``rows``: little-endian int32 bytes, ``ELEMENT_COLUMNS`` each; ``texts``: per row (role, name, text or
         value, reference); ``complete`` and ``cut``.
     """
-    desktop.screen.connection.pump()
-    desktop.note_change(desktop.screen.damage.take())
+    desktop.see()
     box = desktop.take_change()
     damage: Any = "all" if fresh else (None if box is None else tuple(_rectangle(box) or ()))
     found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=limit)
@@ -92,9 +91,15 @@ async def read_elements(
     return {"rows": found.rows.tobytes(), "texts": texts, "complete": found.complete, "cut": found.cut}
 
 
-async def read_tree(desktop: Desktop, app: str | int | None = None, **options: Any) -> dict[str, Any]:
-    """The whole accessible tree of a program, or of all; see ``AccessibilityReader.tree``."""
-    found = await desktop.reader.tree(app, **options)
+async def read_tree(
+    desktop: Desktop, app: str | int | None = None, ref: str | None = None, **options: Any
+) -> dict[str, Any]:
+    """The whole accessible tree of a program, or of all; with ``ref`` that of one element of it.
+
+    See ``AccessibilityReader.tree`` and ``subtree``.
+    """
+    desktop.see()
+    found = await (desktop.reader.subtree(ref, **options) if ref else desktop.reader.tree(app, **options))
     return found.message()
 
 

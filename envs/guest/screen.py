@@ -12,6 +12,7 @@ from Xlib.ext import xtest
 
 from .damage import DamageWatch
 from .errors import DisplayLost
+from .framebuffer import Framebuffer
 from .keyboard import Keyboard
 from .windows import Windows
 from .xconnection import XConnection
@@ -25,12 +26,13 @@ class Screen:
     Args:
         loop: the event loop.
         name: the display, such as ``":0"``.
+        pixels: its framebuffer, by which a repaint is told from a change; None takes every repaint for one.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, pixels: Framebuffer | None = None) -> None:
         self.connection = XConnection(loop, name)
         self.windows = Windows(self.connection)
-        self.damage = DamageWatch(self.connection, loop)
+        self.damage = DamageWatch(self.connection, loop, pixels)
         self.keyboard = Keyboard(self.connection, self._barrier)
 
     async def _barrier(self) -> None:

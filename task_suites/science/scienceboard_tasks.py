@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from deskgym.envs.episode import Bursts, FinalState, Screen
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.answers import answer_number, answer_text, parse_number, stopped_with
-from deskgym.envs.evaluation.evaluator import Check, End, Evaluator
-from deskgym.envs.evaluation.verdict import Verdict
+from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
+from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.hooks import files
 from deskgym.task_suites.science.kalgebra import checks
 from deskgym.task_suites.science.kalgebra.program import Tab, open_
@@ -129,11 +129,10 @@ class StateEvaluator(Evaluator):
 
     def evaluate(self, final: FinalState) -> Verdict:
         """The verdict; never raises."""
-        if final.stop in ("done", "limit"):
+        if final.stop in RIGHT_STOPS[self.end]:
             return super().evaluate(final)
-        verdict = super().evaluate(replace(final, stop="done", answer=None))
-        note = f"the episode ended with {final.stop!r}; upstream looks at the state only"
-        return replace(verdict, notes=(*verdict.notes, note))
+        stop = CheckResult("stop", "pass", f"stopped with {final.stop!r}; upstream looks at the state only", weight=0.0)
+        return Verdict.from_checks([stop, *(check(final) for check in self.checks)], self.notes)
 
 
 def _name(item: CheckItem) -> str:

@@ -4,12 +4,18 @@ import pytest
 
 from deskgym.envs.machines import conformance
 from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines.process import ProcessMachine
 from deskgym.envs.machines.sandbox import SandboxMachine
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
 def test_fake(check):
     conformance.run_check(check, FakeMachine)
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
+def test_process(check):
+    conformance.run_check(check, ProcessMachine)
 
 
 @pytest.mark.sandbox

@@ -1,0 +1,29 @@
+"""ScienceBoard task files of our own, and where the published ones are."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+UPSTREAM = (Path(__file__).parents[3] / "../shared/upstream/scienceboard").resolve()
+GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
+
+given = pytest.mark.skipif(not GIVEN, reason="ScienceBoard's own task files are not at ../shared/upstream/scienceboard")
+installed = pytest.mark.skipif(shutil.which("kalgebra") is None, reason="KAlgebra is not installed")
+
+LAUNCH = {"func": "launch", "wait": 2.5, "command": "A=/b /app/bin/kalgebra «PORTLIKE»", "shell": True}
+CURVE = {"type": "eqn", "key": [[1, 1], [2, 4], [3, 5]], "value": {"(1, 1)": True, "(2, 4)": True, "(3, 5)": False}}
+SPHERE = {"type": "eqn", "key": [[2, 0, 0], [1, 1, 1]], "value": {"(2, 0, 0)": True, "(1, 1, 1)": False}}
+
+
+def file_of(*evaluate: Any, setup: Any = (), program: str = "KAlgebra", **more: Any) -> dict[str, Any]:
+    """A task file in upstream's format."""
+    return {
+        "type": program, "sort": "VM", "steps": 5, "instruction": "Do it.", "version": "0.1",
+        "initialize": [LAUNCH, *setup], "evaluate": list(evaluate), **more,
+    }  # fmt: skip
+
+
+def looks(item: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {**item, "value": {**item["value"], **more}}
