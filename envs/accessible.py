@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deskgym.envs.errors import GuestLost, SetupError
+from deskgym.envs.errors import GuestCallError, GuestLost, SetupError
 
 if TYPE_CHECKING:
     from deskgym.envs.machines.base import Machine
@@ -95,39 +95,49 @@ class AccessibleProgram:
         Raises:
             GuestLost: the guest's answer makes no sense.
         """
-        answer = self.machine.guest.call("tree", deadline + 10.0, app=self.app, deadline=deadline)
-        try:
-            root: Node | None = None
-            made: list[Node] = []
-            for data in answer["nodes"]:
-                node = _node(data)
-                made.append(node)
-                parent = int(data["parent"])
-                if parent >= 0:
-                    made[parent].children.append(node)
-                elif root is None:
-                    root = node
-            return root
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise GuestLost(f"the guest sent a tree that makes no sense: {error!r}", "guest_garbled") from error
+        return _tree(self.machine.guest.call("tree", deadline + 10.0, app=self.app, deadline=deadline))
 
-    def wait(self, what: str, condition: Callable[[Node], T | None], timeout: float = 10.0) -> T:
-        """Read the tree until ``condition(root)`` gives something; a LookupError in it counts as "not yet".
+    def look(self, node: Node, deadline: float = 2.0) -> Node:
+        """An element with all below it, as it is now: much cheaper than the whole tree.
+
+        Raises:
+            LookupError: it is no more.
+            GuestLost: the guest's answer makes no sense.
+        """
+        try:
+            answer = self.machine.guest.call("tree", deadline + 10.0, ref=node.ref, deadline=deadline)
+        except GuestCallError as error:
+            raise LookupError(str(error)) from error
+        root = _tree(answer)
+        if root is None:
+            raise LookupError(f"{node.role} {node.name!r} is no more")
+        return root
+
+    def wait(
+        self, what: str, condition: Callable[[Node], T | None], at: Node | None = None, timeout: float = 10.0
+    ) -> T:
+        """Read until ``condition`` gives something true; a LookupError in it counts as "not yet".
+
+        Args:
+            what: what is waited for, for the error.
+            condition: gets the element ``at`` as it is now, or the root of the whole tree.
+            at: what to read.
+            timeout: seconds.
 
         Raises:
             SetupError: it did not come true in time; the message says what was waited for and why it was not.
         """
         deadline = time.monotonic() + timeout
         while True:
-            root = self.tree()
-            problem = f"{self.app} is not running"
-            if root is not None:
-                try:
-                    if (result := condition(root)) is not None and result is not False:
-                        return result
-                    problem = "it is not so"
-                except LookupError as error:
-                    problem = str(error)
+            problem = "it is not so"
+            try:
+                root = self.tree() if at is None else self.look(at)
+                if root is None:
+                    problem = f"{self.app} is not running"
+                elif result := condition(root):
+                    return result
+            except LookupError as error:
+                problem = str(error)
             if time.monotonic() > deadline:
                 raise SetupError(f"{self.app}: {what} did not come within {timeout:g} s: {problem}")
 
@@ -149,6 +159,20 @@ class AccessibleProgram:
 
     def _do(self, node: Node, what: str, value: Any) -> None:
         self.machine.guest.call("act", ref=node.ref, do=what, value=value)
+
+
+def _tree(answer: Mapping[str, Any]) -> Node | None:
+    """The first root in a guest's answer, with what is below it."""
+    try:
+        made: list[Node] = []
+        for data in answer["nodes"]:
+            made.append(_node(data))
+            parent = int(data["parent"])
+            if parent >= 0:
+                made[parent].children.append(made[-1])
+        return made[0] if made else None
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise GuestLost(f"the guest sent a tree that makes no sense: {error!r}", "guest_garbled") from error
 
 
 def _node(data: Mapping[str, Any]) -> Node:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .framebuffer import Box
     from .desktop import Desktop
+    from .framebuffer import Box
 
 
 async def perform(

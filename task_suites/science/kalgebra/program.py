@@ -28,11 +28,7 @@ ENVIRONMENT = {
 """What KAlgebra needs beside the desktop's own environment: without the first flag the log has no accessible text."""
 
 _RETURN = [{"t": "keydown", "k": "enter"}, {"t": "keyup", "k": "enter"}]
-
-
-def program(machine: Machine) -> AccessibleProgram:
-    """The running KAlgebra of a machine."""
-    return AccessibleProgram(machine, APP)
+_PAINTED = SettlePolicy(quiet_ms=150, cap_ms=2000)  # software OpenGL takes 120-600 ms for a surface
 
 
 def open_(
@@ -56,167 +52,140 @@ def open_(
     """
     machine = setup.machine
     machine.guest.call("launch", 40.0, argv=["kalgebra"], env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
-    running = program(machine)
-    running.wait("its window", lambda root: _ready(root), 20.0)
+    program = AccessibleProgram(machine, APP)
+    kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0)
     for name, expression in (variables or {}).items():
-        set_variable(running, name, expression)
+        kalgebra.set_variable(name, expression)
     for expression in functions:
-        add_function(running, expression)
+        kalgebra.add_function(expression)
     if surface is not None:
-        plot_surface(running, surface)
-    show_tab(running, tab)
+        kalgebra.plot_surface(surface)
+    kalgebra.show_tab(tab)
     machine.display.perform([], SettlePolicy(quiet_ms=60, cap_ms=1500))
 
 
-def _ready(root: Node) -> bool:
-    root.find("page tab", "Calculator")
-    calculator_input(root)
-    variables_table(root)
-    return True
+class KAlgebra:
+    """A running KAlgebra: where its parts are in the tree, and what can be done without looking at the screen.
+
+    All parts are there from the start, hidden or not, and stay the same objects; they are found once.
+
+    Args:
+        program: it.
+        root: its whole tree.
+
+    Raises:
+        LookupError: it is not (yet) complete.
+    """
+
+    def __init__(self, program: AccessibleProgram, root: Node) -> None:
+        self.program = program
+        self.machine = program.machine
+        self.menu_bar = root.find("menu bar")
+        self.tabs = _tab_list(root, set(TABS.values()))
+        pages = _pages(root)
+        self.log = pages[0]
+        self.calculator_input = pages[0].find("text")
+        self.surface_input = pages[2].find("text")
+        self.surface_view = next(node for node in pages[2].children if node.role == "filler")
+        functions = root.find("frame", "Functions")
+        self.variables = root.find("frame", "Variables").find("tree")
+        self.functions = functions.find("tree")
+        self.function_tabs = _tab_list(functions, {"List", "Viewport"})
+        self.viewport = functions.find_all("spin button")
+        form = next(node for node in functions.walk() if any(child.name == "OK" for child in node.children))
+        self.function_input = form.find("text", nth=1)  # the first one is the hidden name
+        self.function_ok = form.find("push button", "OK")
+
+    @classmethod
+    def find(cls, machine: Machine) -> KAlgebra | None:
+        """The one that runs, or None.
+
+        Raises:
+            SetupError: it runs, but its window is not as it should be.
+        """
+        program = AccessibleProgram(machine, APP)
+        if program.tree() is None:
+            return None
+        return program.wait("its window", lambda root: cls(program, root), timeout=3.0)
+
+    def current_tab(self) -> str:
+        """The name of the tab in front: that of the tabs' list."""
+        return self.program.look(self.tabs).name
+
+    def show_tab(self, tab: Tab) -> None:
+        """Bring a tab to the front."""
+        if self.current_tab() != TABS[tab]:
+            self.program.press(self.tabs.find("page tab", TABS[tab]))
+            self.program.wait(f"the tab {TABS[tab]!r}", lambda tabs: tabs.name == TABS[tab], self.tabs)
+
+    def set_variable(self, name: str, expression: str) -> None:
+        """Evaluate ``name := expression`` in the calculator."""
+        self.show_tab("calculator")
+        self._enter(self.calculator_input, f"{name}:={expression}")
+        self.program.wait(f"the variable {name!r}", lambda table: table.find_all(name=name), self.variables)
+
+    def add_function(self, expression: str) -> None:
+        """Plot a function in the 2D graph through the Add form."""
+        self.show_tab("2d")
+        before = len(rows(self.program.look(self.functions)))
+        for tab in ("List", "Add"):  # from List to Add: else the form would not make up a name
+            self.show_function_tab(tab)
+        self.program.set_text(self.function_input, expression)
+        self.program.wait(
+            f"acceptance of the function {expression!r}", lambda ok: "enabled" in ok.states, self.function_ok
+        )
+        self.program.press(self.function_ok)
+        self.program.wait(
+            f"the function {expression!r} in the list", lambda table: len(rows(table)) > before, self.functions
+        )
+
+    def show_function_tab(self, name: str) -> None:
+        """Bring one of the tabs below the functions to the front: List, Add, Variables, Viewport."""
+        self.program.press(self.program.look(self.function_tabs).find("page tab", name))
+        self.program.wait(f"the tab {name!r}", lambda tabs: tabs.name == name, self.function_tabs)
+
+    def plot_surface(self, expression: str) -> None:
+        """Plot a surface in the 3D graph."""
+        self.show_tab("3d")
+        self._enter(self.surface_input, expression)
+        self.machine.display.perform([], _PAINTED)
+
+    def submit_surface(self) -> None:
+        """Press Return in the 3D graph's input."""
+        self._focus(self.surface_input)
+        self.machine.display.perform(_RETURN, SettlePolicy())
+
+    def _enter(self, edit: Node, text: str) -> None:
+        """Put a text into an input and press Return in it."""
+        self.program.set_text(edit, text)
+        self._focus(edit)
+        self.machine.display.perform(_RETURN, SettlePolicy())
+
+    def _focus(self, edit: Node) -> None:
+        self.program.focus(edit)
+        self.program.wait("the input's focus", lambda node: "focused" in node.states, edit)
 
 
-# Where things are in the tree
+def rows(table: Node, columns: int = 2) -> list[list[Node]]:
+    """A table's cells by row; its header is left out."""
+    cells = [node for node in table.children if node.role == "table cell"]
+    return [cells[k : k + columns] for k in range(0, len(cells) - columns + 1, columns)]
 
 
-def current_tab(root: Node) -> str:
-    """The name of the tab in front."""
-    return tab_list(root).name
-
-
-def tab_list(root: Node) -> Node:
-    """The list of KAlgebra's four tabs."""
+def _tab_list(root: Node, names: set[str]) -> Node:
     for tabs in root.find_all("page tab list"):
-        if {child.name for child in tabs.children} >= set(TABS.values()):
+        if {child.name for child in tabs.children} >= names:
             return tabs
-    raise LookupError("KAlgebra has no list of tabs")
+    raise LookupError(f"KAlgebra has no list of the tabs {sorted(names)}")
 
 
-def calculator_input(root: Node) -> Node:
-    """Where expressions are typed in the calculator: the text beside the log."""
-    return _pane(root, 0).find("text")
-
-
-def surface_input(root: Node) -> Node:
-    """Where the surface's expression is typed."""
-    return _pane(root, 2).find("text")
-
-
-def surface_view(root: Node) -> Node:
-    """The 3D picture, below its input."""
-    pane = _pane(root, 2)
-    return next(node for node in pane.children if node.role == "filler")
-
-
-def _pane(root: Node, number: int) -> Node:
-    """What is behind the number-th tab: the tabs' pages lie beside their list."""
+def _pages(root: Node) -> list[Node]:
+    """What is behind the four tabs: their pages lie beside their list."""
     for node in root.walk():
         if any(child.role == "page tab list" and child.name in TABS.values() for child in node.children):
             pages = next(child for child in node.children if child.role != "page tab list")
             while len(pages.children) == 1:
                 pages = pages.children[0]
-            return pages.children[number]
+            if len(pages.children) >= len(TABS):
+                return pages.children
     raise LookupError("KAlgebra has no tab pages")
-
-
-def dock(root: Node, name: str) -> Node:
-    """A dock: ``"Functions"``, ``"Variables"`` or ``"Operations"``."""
-    return root.find("frame", name)
-
-
-def variables_table(root: Node) -> Node:
-    """The table of the variables: rows of name and value."""
-    return dock(root, "Variables").find("tree")
-
-
-def functions_tabs(root: Node) -> Node:
-    """The tabs List, Add (Editing), Variables, Viewport below the functions."""
-    for tabs in dock(root, "Functions").find_all("page tab list"):
-        if {child.name for child in tabs.children} >= {"List", "Viewport"}:
-            return tabs
-    raise LookupError("KAlgebra's functions have no tabs")
-
-
-def functions_table(root: Node) -> Node:
-    """The table of the plotted functions: rows of name and expression."""
-    return dock(root, "Functions").find("tree")
-
-
-def rows(table: Node, columns: int = 2) -> list[list[Node]]:
-    """A table's cells by row; its header is left out."""
-    cells = [node for node in table.children if node.role in ("table cell", "tree item", "list item")]
-    return [cells[k : k + columns] for k in range(0, len(cells) - columns + 1, columns)]
-
-
-# What can be done without looking at the screen
-
-
-def show_tab(running: AccessibleProgram, tab: Tab) -> Node:
-    """Bring a tab to the front; gives the tree then."""
-    name = TABS[tab]
-
-    def in_front(root: Node) -> Node | None:
-        return root if current_tab(root) == name else None
-
-    root = running.wait("its window", lambda root: root if tab_list(root) else None)
-    if current_tab(root) != name:
-        running.press(tab_list(root).find("page tab", name))
-        root = running.wait(f"the tab {name!r}", in_front)
-    return root
-
-
-def set_variable(running: AccessibleProgram, name: str, expression: str) -> None:
-    """Evaluate ``name := expression`` in the calculator."""
-    root = show_tab(running, "calculator")
-    _enter(running, calculator_input(root), f"{name}:={expression}")
-    running.wait(
-        f"the variable {name!r}",
-        lambda root: any(row[0].name == name for row in rows(variables_table(root))),
-    )
-
-
-def add_function(running: AccessibleProgram, expression: str) -> None:
-    """Plot a function in the 2D graph through the Add form."""
-    root = show_tab(running, "2d")
-    before = len(rows(functions_table(root)))
-    running.press(functions_tabs(root).children[0])
-    running.press(functions_tabs(root).children[1])
-    edit = _function_editor(running.wait("the Add form", lambda root: root if _function_editor(root) else None))
-    running.set_text(edit["expression"], expression)
-
-    def ok(root: Node) -> Node | None:
-        button = _function_editor(root)["ok"]
-        return button if "enabled" in button.states else None
-
-    running.press(running.wait(f"acceptance of the function {expression!r}", ok))
-    running.wait(
-        f"the function {expression!r} in the list", lambda root: len(rows(functions_table(root))) == before + 1
-    )
-
-
-def _function_editor(root: Node) -> dict[str, Node]:
-    """The Add form's parts: its texts are the hidden name, then the expression."""
-    functions = dock(root, "Functions")
-    for form in functions.walk():
-        buttons = [child for child in form.children if child.role == "push button" and child.name == "OK"]
-        if buttons:
-            texts = [child for child in form.children if child.role == "text"]
-            return {"expression": texts[1], "ok": buttons[0]}
-    raise LookupError("KAlgebra shows no form for a function")
-
-
-def plot_surface(running: AccessibleProgram, expression: str) -> None:
-    """Plot a surface in the 3D graph."""
-    root = show_tab(running, "3d")
-    _enter(running, surface_input(root), expression)
-    running.machine.display.perform([], SettlePolicy(quiet_ms=150, cap_ms=2000))
-
-
-def _enter(running: AccessibleProgram, edit: Node, text: str) -> None:
-    """Put a text into an input and press Return in it."""
-    running.set_text(edit, text)
-    running.focus(edit)
-    running.wait(
-        "the input's focus",
-        lambda root: any(node.ref == edit.ref and "focused" in node.states for node in root.walk()),
-    )
-    running.machine.display.perform(_RETURN, SettlePolicy())

@@ -16,19 +16,7 @@ from deskgym.envs.accessible import Node
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.science.kalgebra.expressions import ExpressionError, evaluate, parse
-from deskgym.task_suites.science.kalgebra.program import (
-    TABS,
-    current_tab,
-    dock,
-    functions_table,
-    functions_tabs,
-    program,
-    rows,
-    show_tab,
-    surface_input,
-    surface_view,
-    variables_table,
-)
+from deskgym.task_suites.science.kalgebra.program import TABS, KAlgebra, rows
 
 RESOLUTIONS = {"Poor": 416, "Normal": 832, "Fine": 1664, "Very Fine": 3328}
 """The 2D menu's resolutions, with the numbers that KAlgebra's source gives them (ScienceBoard's ``res``)."""
@@ -39,20 +27,22 @@ STYLES = {"Solid": 0, "Dots": 1, "Lines": 2}
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*:=")
 _SWATCH_X = 30  # the colour swatch's middle, in pixels from the left edge of a function's name cell
 _TOOLTIP = 80  # the lowest pixels of the 3D view, where a tooltip may lie
+_ASIDE = [{"t": "move", "x": 1, "y": 1}]  # where the pointer hides nothing
+_STILL = SettlePolicy(quiet_ms=60, cap_ms=1000)
 _PAINTED = SettlePolicy(quiet_ms=250, cap_ms=2500)  # software OpenGL takes 120-600 ms for a surface
 
 
 def front(machine: Machine) -> dict[str, Any] | None:
     """What shows without touching anything: the tab, the mode and the checked menu items."""
-    root = program(machine).tree()
-    if root is None:
+    kalgebra = KAlgebra.find(machine)
+    if kalgebra is None:
         return None
-    checked = {node.name for node in root.walk() if "checked" in node.states and node.role.endswith("menu item")}
+    checked = {node.name for node in kalgebra.menu_bar.walk() if "checked" in node.states}
     short = {name: tab for tab, name in TABS.items()}
     return {
-        "tab": short.get(current_tab(root), current_tab(root)),
+        "tab": short.get(kalgebra.tabs.name, kalgebra.tabs.name),
         "mode": "calculate" if "Calculate" in checked else "evaluate",
-        "grid": any(name in checked for name in ("Grid", "Draw Grid")),
+        "grid": "Grid" in checked,
         "aspect": "Keep Aspect Ratio" in checked,
         "resolution": next((number for name, number in RESOLUTIONS.items() if name in checked), None),
         "style": next((name for name in STYLES if name in checked), None),
@@ -61,23 +51,25 @@ def front(machine: Machine) -> dict[str, Any] | None:
 
 def calculator(machine: Machine) -> dict[str, Any] | None:
     """Variables and log: ``{"variables": {name: value text}, "log": [{"input", "result"}, ...]}``."""
-    running = program(machine)
-    if running.tree() is None:
+    kalgebra = KAlgebra.find(machine)
+    if kalgebra is None:
         return None
-    root = show_tab(running, "calculator")
-    log = running.wait("the calculator's log", _log, 3.0)
-    variables = {row[0].name or row[0].text: row[1].name or row[1].text for row in rows(variables_table(root))}
-    variables.pop("", None)
+    kalgebra.show_tab("calculator")
+    machine.display.perform(_ASIDE, _STILL)  # the log comes after the variables
+    log = kalgebra.program.wait("the calculator's log", lambda page: (_log(page),), kalgebra.log, 3.0)[0]
+    table = kalgebra.program.look(kalgebra.variables)
+    variables = {name.name: value.name for name, value in rows(table) if name.name}
     return {"variables": _with_complex(variables, log), "log": log}
 
 
-def _log(root: Node) -> list[dict[str, str]] | None:
-    """The evaluations in order; errors have the result ``"error: ..."``."""
-    documents = root.find_all("document web")
-    if not documents:
-        return None
+def _log(page: Node) -> list[dict[str, str]]:
+    """The evaluations in order; errors have the result ``"error: ..."``.
+
+    Raises:
+        LookupError: it is being written.
+    """
     entries = []
-    for node in documents[0].walk():
+    for node in page.find("document web").walk():
         if node.role == "paragraph":
             links = [link.name for link in node.find_all("link")]
             if links:
@@ -110,26 +102,25 @@ def _with_complex(variables: dict[str, str], log: list[dict[str, str]]) -> dict[
 
 def plots(machine: Machine) -> dict[str, Any] | None:
     """The 2D graph: ``{"functions": [{"name", "expression", "shown", "color"}, ...], "viewport": {...}}``."""
-    running = program(machine)
-    if running.tree() is None:
+    kalgebra = KAlgebra.find(machine)
+    if kalgebra is None:
         return None
-    root = show_tab(running, "2d")
-    tabs = functions_tabs(root)
-    if tabs.name != "List":
-        running.press(tabs.children[0])
-        root = running.wait("the list of functions", lambda root: root if functions_tabs(root).name == "List" else None)
-    machine.display.perform([{"t": "move", "x": 1, "y": 1}], SettlePolicy(quiet_ms=60, cap_ms=1000))
+    kalgebra.show_tab("2d")
+    kalgebra.show_function_tab("List")
+    machine.display.perform(_ASIDE, _STILL)
     screen = machine.display.capture()
+    look = kalgebra.program.look
     functions = [
         {
-            "name": name.name or name.text,
-            "expression": expression.name or expression.text,
+            "name": name.name,
+            "expression": expression.name,
             "shown": "checked" in name.states,
             "color": _swatch(screen, name),
         }
-        for name, expression in rows(functions_table(root))
+        for name, expression in rows(look(kalgebra.functions))
     ]
-    return {"functions": functions, "viewport": _viewport(root)}
+    numbers = zip(("top", "left", "width", "height"), kalgebra.viewport, strict=True)
+    return {"functions": functions, "viewport": {name: float(look(spin).value) for name, spin in numbers}}
 
 
 def _swatch(screen: NDArray[np.uint8], cell: Node) -> str | None:
@@ -144,35 +135,29 @@ def _swatch(screen: NDArray[np.uint8], cell: Node) -> str | None:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _viewport(root: Node) -> dict[str, float]:
-    """The four numbers of the Viewport form."""
-    spins = [node for node in dock(root, "Functions").find_all("spin button") if node.value]
-    return {name: float(spin.value) for name, spin in zip(("top", "left", "width", "height"), spins[:4], strict=False)}
-
-
 def space(machine: Machine) -> dict[str, Any] | None:
     """The 3D graph: ``{"expression": text, "plotted": whether the picture is that of the text}``.
 
     The text alone does not prove that it was submitted. Return submits it again, and the picture, from the same point
     of view, stays the same exactly if it had been.
     """
-    running = program(machine)
-    if running.tree() is None:
+    kalgebra = KAlgebra.find(machine)
+    if kalgebra is None:
         return None
-    root = show_tab(running, "3d")
-    edit = surface_input(root)
-    if not edit.text.strip():
+    kalgebra.show_tab("3d")
+    text = kalgebra.program.look(kalgebra.surface_input).text
+    if not text.strip():
         return {"expression": "", "plotted": False}
-    machine.display.perform([{"t": "move", "x": 1, "y": 1}], SettlePolicy())
-    running.press(root.find("menu item", "Reset View"))
-    before = _picture(machine, root)
-    running.focus(edit)
-    machine.display.perform([{"t": "keydown", "k": "enter"}, {"t": "keyup", "k": "enter"}], SettlePolicy())
-    after = _picture(machine, root)
-    return {"expression": edit.text, "plotted": bool(np.array_equal(before, after))}
+    machine.display.perform(_ASIDE, _STILL)
+    kalgebra.program.press(kalgebra.menu_bar.find("menu item", "Reset View"))
+    before = _picture(kalgebra)
+    kalgebra.submit_surface()
+    after = _picture(kalgebra)
+    return {"expression": text, "plotted": bool(np.array_equal(before, after))}
 
 
-def _picture(machine: Machine, root: Node) -> NDArray[np.uint8]:
-    machine.display.perform([], _PAINTED)
-    x, y, width, height = surface_view(root).extents
-    return machine.display.capture()[max(y, 0) : y + height - _TOOLTIP, max(x, 0) : x + width].copy()
+def _picture(kalgebra: KAlgebra) -> NDArray[np.uint8]:
+    display = kalgebra.machine.display
+    display.perform([], _PAINTED)
+    x, y, width, height = kalgebra.program.look(kalgebra.surface_view).extents
+    return display.capture()[max(y, 0) : y + height - _TOOLTIP, max(x, 0) : x + width].copy()
