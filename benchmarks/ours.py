@@ -29,6 +29,7 @@ VIEWS = {
 }
 """The observations that are measured."""
 
+FEWEST_ELEMENTS = 10  # that either program shows
 LATE = 0.35  # seconds after a step in which nothing more may change
 CARET = 3  # pixels: what is as narrow is a blinking caret
 
@@ -97,7 +98,13 @@ def act(env: DesktopEnv, action: Action | str) -> tuple[dict[str, Any], dict[str
 
 
 def prepare(env: DesktopEnv, desk: Desk) -> None:
-    """Bring the program into the state that each block of steps begins with."""
+    """Bring the program into the state that each block of steps begins with.
+
+    Raises:
+        RuntimeError: the program is not there any more: what would be measured is an empty desktop.
+    """
+    if len(env.screen.elements()) < FEWEST_ELEMENTS:
+        raise RuntimeError("the program that is driven shows no accessible elements any more: it crashed or hangs")
     env.action_form, env.parts = "computer", ("screenshot",)
     for action in desk.prepare:
         act(env, action)
@@ -179,7 +186,7 @@ def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -
         report = machine.display.perform([], None, elements={"limit": 4096, "deadline": 5.0})
         taken = (time.perf_counter() - start) * 1000
         count = len(Elements.from_guest(report.extra["elements"]))
-    if count < 10 or not report.extra["elements"]["complete"]:
+    if count < FEWEST_ELEMENTS or not report.extra["elements"]["complete"]:
         raise RuntimeError(f"the first read of {name} gave {count} elements: {report.extra['elements']['cut']}")
     rows.add(f"{name}/a11y first", f"{program.title}: accessibility, first read after the start", taken)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from deskgym.benchmarks.rows import number, spread
 from deskgym.benchmarks.targets import COLUMNS
 
 OURS, THEIRS = "#2a6fbb", "#c8573a"
-PHASES = ("input", "settle", "elements", "frame", "rest", "total")
 
 
 def write_report(data: dict[str, Any], folder: Path) -> list[Path]:
@@ -32,29 +31,37 @@ def markdown(data: dict[str, Any]) -> str:
     """The tables of a run."""
     host = data["host"]
     width, height = data["options"]["screen_size"]
+    memory = data["memory"]
     parts = [
         f"Measured at {width}×{height} on {host['cores']} cores of {host['cpu']} with {host['memory_gb']} GB, "
         f"{host['system']}, Linux {host['kernel']}, "
         f"load {data['load']['before'][0]} before and {data['load']['after'][0]} after. "
-        "Times are medians; in brackets the 10th–90th percentile.",
+        "Times are medians; in brackets the 10th–90th percentile.\n",
         table(COLUMNS, [target["cells"] for target in data["targets"]]),
-        table(("step", "ours", "conventional, 0.5 s sleep", "conventional, no sleep"), _loops(data)),
-        table(("phase, ms", *data["breakdown"]), _phases(data)),
+        table(("one step", "deskgym", "conventional, 0.5 s sleep", "conventional, no sleep"), _loops(data)),
+        "Where a step of deskgym spends its time, in ms:\n",
+        _phases(data["breakdown"]),
+        "Where a conventional step does:\n",
+        _phases(data["conventional_breakdown"]),
+        "Whether a frame was the last one:\n",
         table(
-            ("what", "median", "10th–90th percentile", "n"),
-            [[r["what"], _ms(r["median"]), spread(r), r["n"]] for r in data["rows"]],
-        ),
-        table(
-            ("program", "quiet window", "median step", "steps", "frame was not the last one"),
+            ("program", "quiet window", "median step", "steps", "the screen changed later"),
             [
                 [PROGRAMS[s["program"]].title, _ms(s["quiet_ms"]), _ms(s["median_ms"]), s["steps"], s["late"]]
                 for s in data["settling"]
             ],
         ),
+        f"Memory of an idle desktop of {memory['screen_size'][0]}×{memory['screen_size'][1]}; beside it one supervisor "
+        f"for all sandboxes of a process takes {memory['supervisor_pss']} MB:\n",
         table(
-            ("process of an idle desktop", "PSS, MB", "private, MB"),
-            [[p["name"], p["pss"], p["private"]] for p in data["memory"]["processes"]]
-            + [["all", data["memory"]["pss"], data["memory"]["private"]]],
+            ("process", "PSS, MB", "private, MB"),
+            [[p["name"], p["pss"], p["private"]] for p in memory["processes"]]
+            + [["all", memory["pss"], memory["private"]]],
+        ),
+        "All rows:\n",
+        table(
+            ("what", "median", "10th–90th percentile", "n"),
+            [[r["what"], _ms(r["median"]), spread(r), r["n"]] for r in data["rows"]],
         ),
     ]
     return "\n".join(parts)
@@ -81,8 +88,10 @@ def _loops(data: dict[str, Any]) -> list[list[str]]:
     return lines
 
 
-def _phases(data: dict[str, Any]) -> list[list[str]]:
-    return [[phase, *(f"{phases[phase]['median']:.2f}" for phases in data["breakdown"].values())] for phase in PHASES]
+def _phases(breakdown: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    phases = list(next(iter(breakdown.values()), {}))
+    lines = [[what, *(f"{found[phase]['median']:.1f}" for phase in phases)] for what, found in breakdown.items()]
+    return table(("", *phases), lines)
 
 
 def _ms(value: float) -> str:
@@ -121,7 +130,6 @@ def draw_chart(data: dict[str, Any], path: Path) -> None:
         axis.invert_yaxis()
         axis.set_title(f"{PROGRAMS[name].title}: one step (click, key, typing)", loc="left", fontsize=10)
         axis.set_xscale("log")
-        axis.grid(axis="x", which="major", color="#dddddd")
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
     longest = max(row["p90"] for key, row in by_key.items() if "/conventional/" in key)
@@ -129,6 +137,8 @@ def draw_chart(data: dict[str, Any], path: Path) -> None:
     ticks = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
     axes[-1, 0].set_xticks(ticks, [str(tick) for tick in ticks])
     axes[-1, 0].minorticks_off()
+    for axis in axes[:, 0]:
+        axis.grid(axis="x", which="major", color="#dddddd")
     figure.supxlabel("ms, logarithmic. Bar: median; line: 10th to 90th percentile; ×: times deskgym's step", fontsize=9)
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -175,6 +175,7 @@ def _measure_program(
                         phases.setdefault(phase, []).append(ms)
         _advance(bar, todo, f"{program.title}: our steps again")
         ours.measure_steps(rows, breakdown, name, env, desk, options.steps)
+        ours.prepare(env, desk)
         reading[name] = ours.measure_reading(rows, name, env, options.reads)
         _advance(bar, todo, f"{program.title}: settling")
         return ours.measure_settling(name, env, desk, options.settling, options.windows)

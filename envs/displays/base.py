@@ -30,15 +30,18 @@ class SettlePolicy:
     """When the screen counts as settled after an action.
 
     After the last input event the active window is asked for a sign of life (``_NET_WM_PING``: answered once it has
-    processed what came before), then the screen must be quiet for ``quiet_ms``. Damage of small areas that also
-    changes without any input (a blinking caret, a clock) does not count. ``cap_ms`` ends the wait in any case.
+    processed what came before), then the screen must be quiet for ``quiet_ms``. What is painted anew and looks as
+    before is no change, nor are small areas that change without any input too (a blinking caret, a clock). ``cap_ms``
+    ends the wait in any case.
 
     Attributes:
-        quiet_ms: how long no damage may come, in ms.
+        quiet_ms: how long nothing may change after the last change, in ms.
+        first_ms: how long a first change is waited for, in ms: programs answer before they paint, up to a frame later.
         cap_ms: the longest wait, in ms.
     """
 
     quiet_ms: float = 20.0
+    first_ms: float = 30.0
     cap_ms: float = 500.0
 
 

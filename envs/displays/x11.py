@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 import numpy as np
@@ -101,7 +102,7 @@ class X11Display(Display):
         timeout = GRACE + sum(float(event.get("s", 0)) for event in events if event.get("t") == "wait")
         if settle is not None:
             timeout += settle.cap_ms / 1000
-            requests["settle"] = {"quiet_ms": settle.quiet_ms, "cap_ms": settle.cap_ms}
+            requests["settle"] = asdict(settle)
         for name, default in (("code", 30.0), ("elements", 0.5), ("tree", 5.0)):
             if requests.get(name) is not None:
                 timeout += float(requests[name].get("timeout" if name == "code" else "deadline", default))

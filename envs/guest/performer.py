@@ -42,7 +42,7 @@ async def perform(
         answer["code"] = await desktop.executor.run(**code)
         screen.damage.input()
         mark("code")
-    settled = settle is None or await screen.settle(float(settle["quiet_ms"]), float(settle["cap_ms"]))
+    settled = settle is None or await screen.settle(bool(events) or code is not None, **settle)
     answer["settled"] = settled
     if settle is not None:
         mark("settle")

@@ -88,24 +88,24 @@ class Screen:
         await self.keyboard.key("capslock", True)
         await self.keyboard.key("capslock", False)
 
-    async def settle(self, quiet_ms: float, cap_ms: float) -> bool:
+    async def settle(self, acted: bool, quiet_ms: float, first_ms: float, cap_ms: float) -> bool:
         """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before.
+
+        When something was ``acted``, a first change is waited for for ``first_ms``; see ``SettlePolicy``.
 
         Raises:
             DisplayLost: the X server is gone.
         """
         try:
-            return await self._settle(quiet_ms, cap_ms)
+            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000)
         except (DisplayLost, error.ConnectionClosedError, OSError):
             self.connection.close()
             self.connection.ensure()  # the agent's code may have ended our connection only
-            return await self._settle(quiet_ms, cap_ms)
+            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000)
 
-    async def _settle(self, quiet_ms: float, cap_ms: float) -> bool:
+    async def _settle(self, acted: bool, quiet: float, first: float, cap: float) -> bool:
         watch, connection = self.damage, self.connection
-        start = time.monotonic()
-        end = start + cap_ms / 1000
-        quiet = quiet_ms / 1000
+        end = time.monotonic() + cap
         watch.watching = True
         watch.rearm()
         try:
@@ -115,7 +115,8 @@ class Screen:
             while True:
                 connection.pump()
                 now = time.monotonic()
-                until = max(ready, watch.last) + quiet
+                changed = not acted or watch.last >= watch.last_input
+                until = max(ready, watch.last) + quiet if changed else ready + first
                 if now >= until:
                     return True
                 if now >= end:

@@ -26,7 +26,6 @@ Status = Literal["ok", "warn", "fail"]
 
 _PROGRAMS = {
     "Xvfb": "xvfb",
-    "xauth": "xauth",
     "openbox": "openbox",
     "dbus-daemon": "dbus",
     "tar": "tar",
@@ -83,7 +82,7 @@ def _programs() -> Iterator[CheckUp]:
         yield CheckUp("OCI runtime", "fail", "no runc", "sudo apt-get install runc")
     for name, package in _PROGRAMS.items():
         path = find_tool(name)
-        status: Status = "ok" if path else "warn" if name == "xauth" else "fail"
+        status: Status = "ok" if path else "fail"
         yield CheckUp(name, status, path or "missing", "" if path else f"sudo apt-get install {package}")
     launcher = next((path for path in _LAUNCHERS if os.path.exists(path)), None)
     yield CheckUp(

@@ -184,6 +184,17 @@ class SandboxMachine(Machine):
             return False
         return not select.select([self._started.pidfd], [], [], 0)[0] and self._supervisor.alive
 
+    @property
+    def init_pid(self) -> int:
+        """The host's process id of the machine's PID 1, the guest.
+
+        Raises:
+            MachineError: it is not started.
+        """
+        if self._started is None:
+            raise self._broken()
+        return self._started.pid
+
     def snapshot(self) -> Snapshot:
         """Freeze the files; see ``Machine.snapshot``. Programs are not kept, and are not stopped meanwhile.
 

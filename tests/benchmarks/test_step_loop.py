@@ -13,7 +13,14 @@ from deskgym.benchmarks.report import markdown, write_report
 from deskgym.benchmarks.rows import Row, Rows, number
 from deskgym.benchmarks.targets import Target, all_ratios, check_targets
 
-MEMORY = {"screen_size": [1280, 720], "pss": 60.0, "private": 40.0, "rss": 150.0, "processes": []}
+MEMORY = {
+    "screen_size": [1280, 720],
+    "pss": 60.0,
+    "private": 40.0,
+    "rss": 150.0,
+    "supervisor_pss": 9.0,
+    "processes": [],
+}
 
 
 def made_up_rows() -> Rows:
@@ -61,7 +68,8 @@ def test_report_of_made_up_numbers(tmp_path: Path) -> None:
         "options": {"screen_size": [1920, 1080], "programs": ["mousepad"]},
         "targets": [{"cells": target.cells()} for target in check_targets(rows, MEMORY, ["mousepad"])],
         "ratios": all_ratios(rows, ["mousepad"]),
-        "breakdown": {},
+        "breakdown": {"mousepad, screenshot": {"settle": {"median": 20.0}}},
+        "conventional_breakdown": {},
         "settling": [],
         "memory": MEMORY,
         "rows": [row.to_dict() for row in rows],

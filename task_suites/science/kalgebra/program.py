@@ -51,7 +51,8 @@ def open_(
         SetupError: it did not come up, or did not take what it was given.
     """
     machine = setup.machine
-    machine.guest.call("launch", 40.0, argv=["kalgebra"], env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
+    argv = ["kalgebra", *_geometry(machine.display.size)]
+    machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
     program = AccessibleProgram(machine, APP)
     kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0)
     for name, expression in (variables or {}).items():
@@ -62,6 +63,14 @@ def open_(
         kalgebra.plot_surface(surface)
     kalgebra.show_tab(tab)
     machine.display.perform([], SettlePolicy(quiet_ms=60, cap_ms=1500))
+
+
+def _geometry(screen: tuple[int, int]) -> list[str]:
+    """Its own size of 900 x 500 where that fits, with the window's frame; else as much as there is."""
+    width, height = screen
+    if width >= 940 and height >= 560:
+        return []
+    return ["-qwindowgeometry", f"{min(900, width - 10)}x{min(500, height - 30)}+5+25"]
 
 
 class KAlgebra:
