@@ -12,6 +12,7 @@ from gymnasium.spaces.utils import flatten, flatten_space, is_space_dtype_shape_
 from gymnasium.vector.utils.shared_memory import read_from_shared_memory, write_to_shared_memory
 from numpy.typing import NDArray
 
+from deskgym.envs.action_forms import from_computer_13
 from deskgym.envs.actions import BUTTONS, MAX_SCROLL, MAX_TEXT, VERBS, Action
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS
@@ -185,7 +186,8 @@ def parse_computer_action(action: Any, size: tuple[int, int]) -> Action:
     """What ``env.step`` takes for ``action="computer"``, as an Action that can be carried out.
 
     Args:
-        action: a member of ``ComputerActionSpace``, the JSON form of ``Action.from_dict``, or an Action.
+        action: a member of ``ComputerActionSpace``, the JSON form of ``Action.from_dict``, that of the published
+            benchmarks (``from_computer_13``), or an Action.
         size: width and height of the screen in pixels.
 
     Raises:
@@ -198,6 +200,8 @@ def parse_computer_action(action: Any, size: tuple[int, int]) -> Action:
             "a computer action is a dict such as {'action': 'click', 'x': 10, 'y': 20}, an Action, or a sample of "
             f"env.action_space; got {type(action).__name__}"
         )
+    if "action_type" in action:
+        return from_computer_13(action).check(size)
     if isinstance(action.get("action"), str):
         return Action.from_dict(action).check(size)
     return action_from_sample(action).check(size)

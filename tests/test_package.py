@@ -125,3 +125,12 @@ def test_the_guest_runtime_ships_no_host_code():
 
     shipped = {path.name for path in Path(build_guest_runtime()).rglob("*.py") if "deskgym" in path.parts[-4:]}
     assert "desktop_env.py" not in shipped and "verdict.py" not in shipped
+
+
+@pytest.mark.sandbox
+def test_the_quickstart_runs():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "quickstart.py"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "the oracle earns 1.0" in done.stdout
+    assert "a random agent earns 0.0" in done.stdout

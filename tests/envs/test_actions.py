@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from deskgym.envs.actions import MAX_TEXT, Action, parse_code, split_keys, to_pyautogui
 from deskgym.envs.errors import ActionError
+from deskgym.envs.spaces import parse_computer_action
 
 SCREEN = (640, 480)
 
@@ -95,6 +96,38 @@ def test_answers_and_waits_keep_their_argument():
 def test_programs_that_begin_like_words_stay_programs(program):
     assert parse_code(program) == program
     assert parse_code(f"```\n{program}\n```") == program
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"action_type": "CLICK", "x": 1, "y": 2, "num_clicks": 2}, {"action": "click", "x": 1, "y": 2, "clicks": 2}),
+        ({"action_type": "CLICK", "parameters": {"x": 1, "y": 2}}, {"action": "click", "x": 1, "y": 2}),
+        ({"action_type": "RIGHT_CLICK", "x": 1, "y": 2}, {"action": "click", "x": 1, "y": 2, "button": "right"}),
+        ({"action_type": "DRAG_TO", "x": 1, "y": 2}, {"action": "drag", "to_x": 1, "to_y": 2}),
+        ({"action_type": "SCROLL", "dx": 0, "dy": -3}, {"action": "scroll", "dx": 0, "dy": 3}),
+        ({"action_type": "TYPING", "text": "ü"}, {"action": "type", "text": "ü"}),
+        ({"action_type": "PRESS", "key": "enter"}, {"action": "press", "keys": ["enter"]}),
+        ({"action_type": "WAIT"}, {"action": "wait", "seconds": 5.0}),
+        ({"action_type": "DONE"}, {"action": "done"}),
+    ],
+)
+def test_the_published_benchmarks_form(theirs, ours):
+    assert parse_computer_action(theirs, SCREEN) == Action.from_dict(ours)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        ({"action_type": "CLIK"}, "unknown action_type 'CLIK'.*did you mean 'CLICK'"),
+        ({"action_type": "PRESS", "keys": ["a"]}, "PRESS takes key, but got 'keys'"),
+        ({"action_type": "CLICK", "parameters": [1, 2]}, "parameters is a mapping"),
+        ({"action_type": "TYPING", "text": 5}, "legal is a text"),
+    ],
+)
+def test_mistakes_in_the_published_benchmarks_form(theirs, message):
+    with pytest.raises(ActionError, match=message):
+        parse_computer_action(theirs, SCREEN)
 
 
 @given(st.text(max_size=200))

@@ -282,6 +282,13 @@ def test_unknown_suites_sources_and_tasks(env_id, options, message):
         gym.make(env_id, machine="fake", **options)
 
 
+def test_make_vec():
+    env = gym.make_vec("deskgym/Science-v0", num_envs=2, machine="fake", screen_size=(64, 64), task="kalgebra/tab")
+    assert env.num_envs == 2
+    assert env.single_observation_space["screenshot"].shape == (64, 64, 3)
+    env.close()
+
+
 def test_vectors_of_fake_envs():
     options = {
         "machine": "fake",
