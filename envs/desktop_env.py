@@ -36,6 +36,7 @@ _LIMITS = ("memory_mb", "disk_mb", "processes", "glx")
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
 RESET_TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
+LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000)  # the evaluator must see what the last action brings about
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -323,6 +324,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """Evaluate the final state and end the episode."""
         task = self._current()
         answer = parsed.text if isinstance(parsed, Action) and stop == "answer" else None
+        self._display().perform([], LAST_SETTLE)
         self.final = FinalState(self.machine, stop, answer, task.id, task.seed, self._steps)
         self.verdict = task.evaluate(self.final)
         self.stats["episodes"] += 1

@@ -12,6 +12,7 @@ from deskgym.benchmarks.conventional import LEAN, PYTHON, VARIANTS
 from deskgym.benchmarks.report import markdown, write_report
 from deskgym.benchmarks.rows import Row, Rows, number
 from deskgym.benchmarks.targets import Target, all_ratios, check_targets
+from deskgym.envs.displays.base import SettlePolicy
 
 MEMORY = {
     "screen_size": [1280, 720],
@@ -117,7 +118,7 @@ def test_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(ratio["kalgebra"] > 1 for ratio in data["ratios"].values()), data["ratios"]
     assert len(data["targets"]) == 13
     # a settled step holds its quiet window, the sleeping loop its sleep, and nothing is a whole step faster
-    assert rows["kalgebra/step/screenshot"]["min"] > 20
+    assert rows["kalgebra/step/screenshot"]["min"] > SettlePolicy().quiet_ms
     assert rows["kalgebra/conventional/screenshot, 0.5 s sleep"]["min"] > 600
     assert rows["kalgebra/a11y unchanged"]["median"] < rows["kalgebra/a11y fresh"]["median"]
     assert rows["frame/reused"]["median"] < rows["kalgebra/step/screenshot"]["median"]
@@ -127,4 +128,4 @@ def test_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {process["name"] for process in data["memory"]["processes"]}
     assert {"Xvfb", "openbox", "guest", "code executor"} <= names and data["memory"]["pss"] > 20
     for phases in data["breakdown"].values():
-        assert phases["settle"]["median"] >= 20 and phases["rest"]["median"] >= 0
+        assert phases["settle"]["median"] >= SettlePolicy().quiet_ms and phases["rest"]["median"] >= 0
