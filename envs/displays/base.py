@@ -40,8 +40,8 @@ class SettlePolicy:
         cap_ms: the longest wait, in ms.
     """
 
-    quiet_ms: float = 20.0
-    first_ms: float = 30.0
+    quiet_ms: float = 10.0
+    first_ms: float = 20.0
     cap_ms: float = 500.0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from Xlib.ext import damage
 
-from .framebuffer import Box, Framebuffer
+from .framebuffer import Box, Framebuffer, union
 from .xconnection import XConnection
 
 IDLE_AFTER = 0.15
@@ -116,11 +116,6 @@ class DamageWatch:
                 return
         self._ambient = [known for known in self._ambient if now - known.last < FORGET][-MEMORY + 1 :]
         self._ambient.append(_Ambient(box, 1, now))
-
-
-def union(a: Box, b: Box) -> Box:
-    """The smallest box around both."""
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
 
 def overlap(a: Box, b: Box) -> bool:

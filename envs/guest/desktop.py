@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .config import GuestConfig
 from .errors import StartFailed
+from .framebuffer import Box, Framebuffer, union
 from .processes import Reaper
 from .services import Service, first_line
 from .xserver import XServer
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from .executor import Executor
     from .screen import Screen
 
-Box = tuple[int, int, int, int]
 BACKGROUND = 0x3B4252
 _POINTER = 24  # pixels that the pointer reaches from its hot spot
 DEADLINE = 20.0
@@ -49,6 +49,7 @@ class Desktop:
         self.services: list[Service] = []
         self._config, self._reaper = config, reaper
         self._pointer = (0, 0)
+        self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read
         self._begun = time.perf_counter()
 
@@ -72,7 +73,6 @@ class Desktop:
             from Xlib import Xatom
 
             from . import screen  # while X starts on the other core
-            from .framebuffer import Framebuffer
 
             await x_waiting
             self._mark("x")
@@ -117,8 +117,7 @@ class Desktop:
 
     def see(self) -> None:
         """Take in what has been damaged so far, and where the pointer is, before elements are read."""
-        pointer = self.screen.connection.root.query_pointer()
-        self._pointer = pointer.root_x, pointer.root_y
+        self._pointer = self.screen.pointer()
         self.screen.connection.pump()
         self.note_change(self.screen.damage.take())
 
@@ -146,10 +145,13 @@ class Desktop:
     def note_change(self, box: Box | None) -> None:
         """Keep in mind that this part of the screen has changed."""
         if box is not None:
-            known = self._unread or box
-            self._unread = (
-                min(known[0], box[0]), min(known[1], box[1]), max(known[2], box[2]), max(known[3], box[3])
-            )  # fmt: skip
+            self._unread = box if self._unread is None else union(self._unread, box)
+            self._unreported = box if self._unreported is None else union(self._unreported, box)
+
+    def take_report(self) -> Box | None:
+        """The part of the screen that has changed since the last report."""
+        box, self._unreported = self._unreported, None
+        return box
 
     def take_change(self) -> Box | None:
         """The part of the screen that has changed since the last call."""
@@ -162,7 +164,8 @@ class Desktop:
             DBUS_SESSION_BUS_ADDRESS=f"unix:path={runtime}/bus",
             XDG_SESSION_TYPE="x11",
             XDG_CURRENT_DESKTOP="deskgym",
-            XDG_CONFIG_DIRS="/etc/xdg",
+            XDG_CONFIG_DIRS=f"{_HERE}/xdg:/etc/xdg",  # GTK without animations and blinking caret
+            GTK_OVERLAY_SCROLLING="0",  # scroll bars that fade for 300 ms after each move of the pointer
             XDG_DATA_DIRS="/usr/local/share:/usr/share",
             QT_ACCESSIBILITY="1",
             QT_LINUX_ACCESSIBILITY_ALWAYS_ON="1",

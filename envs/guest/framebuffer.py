@@ -121,6 +121,11 @@ class Framebuffer:
         return bytes(memory[start + top * line : start + bottom * line])
 
 
+def union(a: Box, b: Box) -> Box:
+    """The smallest box around both."""
+    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+
+
 def _columns(before: bytes, after: bytes, start: int, line: int) -> tuple[int, int]:
     """The first and the last pixel in which a row differs."""
     a = int.from_bytes(before[start : start + line], "little")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -42,14 +43,23 @@ async def perform(
         answer["code"] = await desktop.executor.run(**code)
         screen.damage.input()
         mark("code")
-    settled = settle is None or await screen.settle(bool(events) or code is not None, **settle)
-    answer["settled"] = settled
+    early: asyncio.Task[Any] | None = None
+
+    def read_early() -> None:
+        """Read the elements while the screen is watched: afterwards only what changed since is left to read."""
+        nonlocal early
+        if elements is not None:
+            early = asyncio.get_running_loop().create_task(read_elements(desktop, **elements))
+
+    acted = bool(events) or code is not None
+    answer["settled"] = settle is None or await screen.settle(acted, on_answer=read_early, **settle)
     if settle is not None:
         mark("settle")
-    screen.connection.pump()
-    box = screen.damage.take()
-    answer["damage"] = _rectangle(box)
-    desktop.note_change(box)
+    if early is not None:
+        await asyncio.wait([early])
+        early.exception()  # what went wrong goes wrong below again
+    desktop.see()
+    answer["damage"] = _rectangle(desktop.take_report())
     if elements is not None:
         answer["elements"] = await read_elements(desktop, **elements)
         mark("elements")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from Xlib import X, error
@@ -88,22 +88,39 @@ class Screen:
         await self.keyboard.key("capslock", True)
         await self.keyboard.key("capslock", False)
 
-    async def settle(self, acted: bool, quiet_ms: float, first_ms: float, cap_ms: float) -> bool:
-        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before.
-
-        When something was ``acted``, a first change is waited for for ``first_ms``; see ``SettlePolicy``.
+    def pointer(self) -> tuple[int, int]:
+        """Where the pointer is.
 
         Raises:
             DisplayLost: the X server is gone.
         """
         try:
-            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000)
+            found = self.connection.root.query_pointer()
         except (DisplayLost, error.ConnectionClosedError, OSError):
             self.connection.close()
             self.connection.ensure()  # the agent's code may have ended our connection only
-            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000)
+            found = self.connection.root.query_pointer()
+        return int(found.root_x), int(found.root_y)
 
-    async def _settle(self, acted: bool, quiet: float, first: float, cap: float) -> bool:
+    async def settle(
+        self, acted: bool, quiet_ms: float, first_ms: float, cap_ms: float, on_answer: Callable[[], None] = lambda: None
+    ) -> bool:
+        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before.
+
+        When something was ``acted``, a first change is waited for for ``first_ms``; see ``SettlePolicy``.
+        ``on_answer`` is called when the programs have processed the input, and what is left is to watch them paint.
+
+        Raises:
+            DisplayLost: the X server is gone.
+        """
+        try:
+            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000, on_answer)
+        except (DisplayLost, error.ConnectionClosedError, OSError):
+            self.connection.close()
+            self.connection.ensure()  # the agent's code may have ended our connection only
+            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000, on_answer)
+
+    async def _settle(self, acted: bool, quiet: float, first: float, cap: float, on_answer: Callable[[], None]) -> bool:
         watch, connection = self.damage, self.connection
         end = time.monotonic() + cap
         watch.watching = True
@@ -112,6 +129,7 @@ class Screen:
             if not await self.windows.pong(end):
                 return False
             ready = time.monotonic()
+            on_answer()
             while True:
                 connection.pump()
                 now = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from Xlib import X, error
@@ -139,8 +139,8 @@ class Windows:
         self._x.root.send_event(notice, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
         self._x.flush()
 
-    def ping(self) -> set[int]:
-        """Ask the active window and the one under the pointer for a sign of life; the serials of the questions."""
+    def ping(self) -> dict[int, int]:
+        """Ask the active window and the one under the pointer for a sign of life; the questions by serial."""
         numbers = {self.active()}
         try:
             under = self._x.root.query_pointer().child
@@ -148,8 +148,8 @@ class Windows:
             under = 0
         if under:
             numbers.add(self._client_in(under))
-        asked = set()
-        for number in numbers - {0}:
+        asked = {}
+        for number in numbers & self._managed():  # a window that has gone may be called active for ever
             if not self._can_ping(number):
                 continue
             serial = next(self._serials) & 0x7FFFFFFF
@@ -158,14 +158,14 @@ class Windows:
                 window=window, client_type=self._protocols, data=(32, [self._ping, serial, number, 0, 0])
             )
             window.send_event(notice, event_mask=0)
-            asked.add(serial)
+            asked[serial] = number
         self._answers.clear()
         self._x.flush()
         return asked
 
-    def answered(self, asked: set[int]) -> bool:
-        """Whether all these questions have been answered."""
-        return asked <= self._answers
+    def answered(self, asked: Mapping[int, int]) -> bool:
+        """Whether all these questions have been answered, or their windows are gone."""
+        return all(serial in self._answers or number not in self._managed() for serial, number in asked.items())
 
     async def pong(self, deadline: float) -> bool:
         """Ask, and wait for the answers; False at ``deadline``."""
@@ -174,16 +174,21 @@ class Windows:
 
     def _client_in(self, frame: Any) -> int:
         """The managed window inside a window manager's frame, or 0."""
-        if self._clients is None:
-            ids = self._x.property(self._x.root, "_NET_CLIENT_LIST")
-            self._clients = set() if ids is None else {int(number) for number in ids}
-        if frame.id in self._clients:
+        managed = self._managed()
+        if frame.id in managed:
             return int(frame.id)
         try:
             children = frame.query_tree().children
         except error.XError:
             return 0
-        return next((int(child.id) for child in children if child.id in self._clients), 0)
+        return next((int(child.id) for child in children if child.id in managed), 0)
+
+    def _managed(self) -> set[int]:
+        """The windows that the window manager lists; asked for again when its list has changed."""
+        if self._clients is None:
+            ids = self._x.property(self._x.root, "_NET_CLIENT_LIST")
+            self._clients = set() if ids is None else {int(number) for number in ids}
+        return self._clients
 
     def _can_ping(self, number: int) -> bool:
         known = self._supports_ping.get(number)
