@@ -6,8 +6,7 @@ import sys
 
 PACKAGES = {
     "core": (
-        "runc", "uidmap", "xvfb", "xkb-data", "x11-xkb-utils", "openbox", "dbus", "dbus-user-session", "at-spi2-core",
-        "fonts-dejavu-core", "libgl1-mesa-dri", "libgtk-3-0", "tar",
+        "runc", "uidmap", "xvfb", "openbox", "dbus", "at-spi2-core", "fonts-dejavu-core", "libgl1-mesa-dri", "libegl1",
     ),
     "science": ("kalgebra",),
     "data_engineering": (),
