@@ -83,11 +83,13 @@ class AccessibleProgram:
     Args:
         machine: where it runs.
         app: its name there, such as ``"kalgebra"``.
+        executable: the file that it must run, such as ``"/usr/bin/kalgebra"``: any program can call itself anything.
     """
 
-    def __init__(self, machine: Machine, app: str) -> None:
+    def __init__(self, machine: Machine, app: str, executable: str | None = None) -> None:
         self.machine = machine
         self.app = app
+        self.executable = executable
 
     def tree(self, deadline: float = 3.0) -> Node | None:
         """Its root with all below it, or None if it does not run.
@@ -95,7 +97,11 @@ class AccessibleProgram:
         Raises:
             GuestLost: the guest's answer makes no sense.
         """
-        return _tree(self.machine.guest.call("tree", deadline + 10.0, app=self.app, deadline=deadline))
+        return _tree(
+            self.machine.guest.call(
+                "tree", deadline + 10.0, app=self.app, deadline=deadline, executable=self.executable
+            )
+        )
 
     def look(self, node: Node, deadline: float = 2.0) -> Node:
         """An element with all below it, as it is now: much cheaper than the whole tree.

@@ -193,3 +193,19 @@ def find_process(machine, victim):
                 if comm.read().strip() == victim:
                     return child
     raise LookupError(f"no {victim} below {init}")
+
+
+def test_a_program_that_only_calls_itself_kalgebra_is_not_read(code_env):
+    code_env.reset(seed=1, options={"task": "kalgebra/set-variable"})
+    fake = (
+        "import os, subprocess, sys\n"
+        "os.system('pkill -9 kalgebra')\n"
+        "script = '''\nimport gi\ngi.require_version(\"Gtk\", \"3.0\")\nfrom gi.repository import Gtk, GLib\n"
+        "GLib.set_prgname(\"kalgebra\")\nwindow = Gtk.Window(title=\"KAlgebra\")\nwindow.show_all()\nGtk.main()\n'''\n"
+        "subprocess.Popen(['/usr/bin/python3', '-c', script], start_new_session=True)\n"
+    )
+    step(code_env, fake)
+    code_env.unwrapped.screen.find(role="frame", name="KAlgebra", timeout=10.0)
+    _, reward, _, _, info = code_env.step("DONE")
+    assert reward == 0
+    assert any("not running" in check["message"] for check in info["verdict"]["checks"])

@@ -15,6 +15,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.task import Setup
 
 APP = "kalgebra"
+EXECUTABLE = "/usr/bin/kalgebra"
 TABS = {"calculator": "Calculator", "2d": "2D Graph", "3d": "3D Graph", "dictionary": "Dictionary"}
 """The program's tabs, by the short names that task files use."""
 
@@ -53,7 +54,7 @@ def open_(
     machine = setup.machine
     argv = ["kalgebra", *_geometry(machine.display.size)]
     machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
-    program = AccessibleProgram(machine, APP)
+    program = AccessibleProgram(machine, APP, EXECUTABLE)
     kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0)
     for name, expression in (variables or {}).items():
         kalgebra.set_variable(name, expression)
@@ -112,7 +113,7 @@ class KAlgebra:
         Raises:
             SetupError: it runs, but its window is not as it should be.
         """
-        program = AccessibleProgram(machine, APP)
+        program = AccessibleProgram(machine, APP, EXECUTABLE)
         if program.tree() is None:
             return None
         return program.wait("its window", lambda root: cls(program, root), timeout=3.0)
