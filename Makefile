@@ -35,7 +35,7 @@ setup-test: setup
 	$(call install_packages,test)
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
-	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --record out/demo
+	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --screen 1280x720 --record out/demo
 	$(BIN)/deskgym view out/demo --out out/demo.html
 	@echo "open out/demo.html"
 

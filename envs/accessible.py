@@ -76,32 +76,53 @@ class Node:
             )
         return found[nth]
 
+    def parent_of(self, node: Node) -> Node:
+        """The node of this subtree that has ``node`` as a child. Raises LookupError."""
+        for candidate in self.walk():
+            if any(child is node for child in candidate.children):
+                return candidate
+        raise LookupError(f"{node.role} {node.name!r} is not below {self.role} {self.name!r}")
+
 
 class AccessibleProgram:
-    """A running program, by its name on the accessibility bus.
+    """A program that a hook has launched: that process and no other, whatever others call themselves.
 
     Args:
         machine: where it runs.
-        app: its name there, such as ``"kalgebra"``.
-        executable: the file that it must run, such as ``"/usr/bin/kalgebra"``: any program can call itself anything.
+        app: its file's name, such as ``"kalgebra"``.
     """
 
-    def __init__(self, machine: Machine, app: str, executable: str | None = None) -> None:
+    def __init__(self, machine: Machine, app: str) -> None:
         self.machine = machine
         self.app = app
-        self.executable = executable
 
-    def tree(self, deadline: float = 3.0) -> Node | None:
-        """Its root with all below it, or None if it does not run.
+    def tree(self, deadline: float = 5.0) -> Node | None:
+        """Its root with all below it, or None if it has ended.
 
         Raises:
+            SetupError: it runs, and did not answer in time.
             GuestLost: the guest's answer makes no sense.
         """
-        return _tree(
-            self.machine.guest.call(
-                "tree", deadline + 10.0, app=self.app, deadline=deadline, executable=self.executable
-            )
-        )
+        end = time.monotonic() + deadline
+        while True:
+            left = max(end - time.monotonic(), 0.1)
+            answer = self.machine.guest.call("tree", left + 10.0, launched=self.app, deadline=left)
+            if not answer.get("running"):
+                return None
+            root = _tree(answer)
+            if root is not None and answer.get("complete"):
+                return root
+            if time.monotonic() > end:
+                raise SetupError(f"{self.app} runs, but does not answer: {answer.get('cut')}")
+            self._pause()
+
+    def _pause(self) -> None:
+        """Let the program go on: until something on its screen changes, or a little while."""
+        self.machine.guest.call("wait_change", timeout=0.05)
+
+    def end_others(self) -> None:
+        """End all other programs of the agent: nothing may paint over this one, type into it or answer for it."""
+        self.machine.guest.call("end_others", keep=[self.app])
 
     def look(self, node: Node, deadline: float = 2.0) -> Node:
         """An element with all below it, as it is now: much cheaper than the whole tree.
@@ -144,7 +165,9 @@ class AccessibleProgram:
                     return result
             except LookupError as error:
                 problem = str(error)
-            if time.monotonic() > deadline:
+            if time.monotonic() < deadline:
+                self._pause()
+            else:
                 raise SetupError(f"{self.app}: {what} did not come within {timeout:g} s: {problem}")
 
     def press(self, node: Node, action: str = "Press") -> None:
@@ -154,10 +177,6 @@ class AccessibleProgram:
     def set_text(self, node: Node, text: str) -> None:
         """Replace its whole text."""
         self._do(node, "set_text", text)
-
-    def set_value(self, node: Node, value: float) -> None:
-        """Set its number."""
-        self._do(node, "set_value", value)
 
     def focus(self, node: Node) -> None:
         """Give it the keyboard focus."""
@@ -174,6 +193,8 @@ def _tree(answer: Mapping[str, Any]) -> Node | None:
         for data in answer["nodes"]:
             made.append(_node(data))
             parent = int(data["parent"])
+            if parent >= len(made) - 1:
+                raise ValueError(f"element {len(made) - 1} lies in element {parent}")
             if parent >= 0:
                 made[parent].children.append(made[-1])
         return made[0] if made else None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from deskgym.envs.actions import Action
-from deskgym.envs.errors import ActionError
+from deskgym.envs.errors import ActionError, near
 
 _POINT = {"x": "x", "y": "y"}
 _CLICK = {**_POINT, "button": "button", "num_clicks": "clicks"}
@@ -50,9 +49,7 @@ def from_computer_13(data: Mapping[str, Any]) -> Action:
     """
     kind = data.get("action_type")
     if not isinstance(kind, str) or kind not in _FORMS:
-        near = get_close_matches(str(kind), _FORMS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ActionError(f"unknown action_type {kind!r}; legal are {', '.join(_FORMS)}{hint}")
+        raise ActionError(f"unknown action_type {kind!r}; legal are {', '.join(_FORMS)}{near(kind, _FORMS)}")
     verb, names, fixed = _FORMS[kind]
     given = data.get("parameters", {k: v for k, v in data.items() if k != "action_type"})
     if not isinstance(given, Mapping):

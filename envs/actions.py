@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deskgym.envs.displays.base import Event
-from deskgym.envs.errors import ActionError
+from deskgym.envs.errors import ActionError, near
 from deskgym.envs.guest.keys import is_key
 
 BUTTONS = {"left": 1, "middle": 2, "right": 3, "back": 8, "forward": 9}
@@ -92,7 +92,7 @@ class Action:
         """
         verb = data.get("action")
         if verb not in VERBS:
-            raise ActionError(f"unknown action {verb!r}; legal are {', '.join(VERBS)}")
+            raise ActionError(f"unknown action {verb!r}; legal are {', '.join(VERBS)}{near(verb, VERBS)}")
         legal = VERBS[verb]
         values: dict[str, Any] = {}
         for name, value in data.items():

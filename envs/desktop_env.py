@@ -16,9 +16,9 @@ from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
 from deskgym.envs.actions import STOPS, Action, as_code, parse_code
-from deskgym.envs.displays.base import Display, SettlePolicy
+from deskgym.envs.displays.base import Display, SettlePolicy, StepReport
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
-from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError
+from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError, near
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import Machine, MachineConfig
@@ -57,7 +57,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         split: ``"train"``, ``"test"`` or None for both.
         machine: the kind of machine, such as ``"sandbox"``, ``"process"``, ``"fake"``.
         screen_size: width and height in pixels.
-        observation: the parts of the observation, of ``deskgym.envs.spaces.OBSERVATIONS``.
+        observation: the parts of the observation, of ``deskgym.envs.spaces.OBSERVATIONS``; None is the screenshot and
+            the instruction, and for code actions their feedback.
         action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word).
         max_steps: step limit; None takes the task's own.
         render_mode: None or ``"rgb_array"``; Gymnasium adds ``"human"`` with its HumanRendering wrapper.
@@ -84,7 +85,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         split: str | None = None,
         machine: str = "sandbox",
         screen_size: Sequence[int] = (1920, 1080),
-        observation: Sequence[str] = ("screenshot", "instruction"),
+        observation: Sequence[str] | None = None,
         action: str = "computer",
         max_steps: int | None = None,
         render_mode: str | None = None,
@@ -99,7 +100,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.suite, self.task_pattern, self.split = suite, task, split
         self.screen_size = _screen_size(screen_size)
         if action not in ACTIONS:
-            raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}")
+            raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}{near(action, ACTIONS)}")
         if action == "discrete":
             raise ValueError("action='discrete' is not built yet; use 'computer' or 'code'")
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -112,8 +113,10 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.action_form, self.max_steps, self.render_mode = action, max_steps, render_mode
         self.code_timeout, self.invalid_action = code_timeout, invalid_action
         self.settle = SettlePolicy(**(settle or {}))
+        if observation is None:
+            observation = ("screenshot", "instruction", *(("feedback",) if action == "code" else ()))
+        self.observation_space = observation_space(observation, self.screen_size, max_elements)
         self.parts, self.max_elements = tuple(observation), max_elements
-        self.observation_space = observation_space(self.parts, self.screen_size, max_elements)
         self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in _LIMITS if name in options}
@@ -150,6 +153,9 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         unknown = set(options) - {"task", "split"}
         if unknown:
             raise ValueError(f"unknown reset options {sorted(unknown)}; legal are 'task' and 'split'")
+        for name, value in options.items():
+            if not isinstance(value, str | None):
+                raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
         task = self.suite.draw(self.np_random, options.get("task", self.task_pattern), options.get("split", self.split))
         clock = _Clock()
         self._steps, self._feedback, self._over = 0, "", True
@@ -228,7 +234,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         return self._capture()
 
     def close(self) -> None:
-        """Stop the machine and remove all that it left on the host. Idempotent."""
+        """Stop the machine and remove all that it left on the host. Idempotent; ``reset`` starts a new one."""
         self._over = True
         self.machine.stop()
 
@@ -286,16 +292,19 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             }  # fmt: skip
         if any(part in self.parts for part in ("elements", "a11y", "terminal")):
             requests["elements"] = {"limit": self.max_elements}
-        try:
-            report = self._display().perform(events, self.settle, **requests)
-        except GuestCallError as error:
-            raise GuestLost(f"the guest could not act: {error}", error.kind) from error
+        report = self._perform(events, self.settle, **requests)
         self._feedback = code_feedback(report.extra.get("code"))
         self._damage = report.damage
         self.elements = Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS
         start = time.perf_counter()
         observation = self._observe()
         return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
+
+    def _perform(self, events: Sequence[dict[str, Any]], settle: SettlePolicy, **requests: Any) -> StepReport:
+        try:
+            return self._display().perform(events, settle, **requests)
+        except GuestCallError as error:
+            raise GuestLost(f"the guest could not act: {error}", error.kind) from error
 
     def _observe(self) -> dict[str, Any]:
         task = self._current()
@@ -324,9 +333,12 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """Evaluate the final state and end the episode."""
         task = self._current()
         answer = parsed.text if isinstance(parsed, Action) and stop == "answer" else None
-        self._display().perform([], LAST_SETTLE)
+        self._perform([], LAST_SETTLE)
         self.final = FinalState(self.machine, stop, answer, task.id, task.seed, self._steps)
-        self.verdict = task.evaluate(self.final)
+        verdict = task.evaluate(self.final)
+        if verdict.error and not self.machine.alive:
+            raise GuestLost(f"the machine broke while the episode was evaluated: {verdict.error}")
+        self.verdict = verdict
         self.stats["episodes"] += 1
         self.stats["evaluation_errors"] += self.verdict.error is not None
         self._over = True

@@ -1,5 +1,14 @@
 """Every error that deskgym raises, by whose fault it is."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def near(word: object, legal: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for an error's end, or nothing when no legal word is near."""
+    close = get_close_matches(str(word), list(legal), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
 
 class DeskgymError(Exception):
     """Base class: catch this to catch all that deskgym raises on purpose."""

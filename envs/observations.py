@@ -44,7 +44,9 @@ class Elements(Sequence[Element]):
         try:
             rows = np.frombuffer(answer["rows"], "<i4").reshape(-1, _COLUMNS)
             texts = answer["texts"]
-            if len(texts) != len(rows) or not all(len(row) == 4 for row in texts):
+            if len(texts) != len(rows) or not all(
+                len(row) == 4 and all(isinstance(t, str) for t in row) for row in texts
+            ):
                 raise ValueError(f"{len(rows)} rows with {len(texts)} texts")
             return cls(rows, texts, answer.get("cut"))
         except (KeyError, TypeError, ValueError) as error:
@@ -128,7 +130,7 @@ def code_feedback(result: Mapping[str, Any] | None) -> str:
     """What a code action printed or raised, as its author should read it."""
     if result is None:
         return ""
-    text = str(result["stdout"]) + str(result["stderr"])
+    text = str(result.get("stdout", "")) + str(result.get("stderr", ""))
     if result.get("timed_out"):
         text += "\n[killed: the code ran past its time limit]"
     elif result.get("status"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deskgym.envs.action_forms import from_computer_13
 from deskgym.envs.actions import BUTTONS, MAX_SCROLL, MAX_TEXT, VERBS, Action
-from deskgym.envs.errors import ActionError
+from deskgym.envs.errors import ActionError, near
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS
 
 _SAMPLES = "abcdefghijklmnopqrstuvwxyzABCXYZ0123456789 .,:;+-*/^=()[]{}_'\"\n\täéßøñç€→≤日本語Ωπж😀"
@@ -263,7 +263,8 @@ def observation_space(parts: Sequence[str], size: tuple[int, int] | None, max_el
     result: dict[str, spaces.Space[Any]] = {}
     for part in parts:
         if part not in OBSERVATIONS:
-            raise ValueError(f"unknown observation {part!r}; legal are {', '.join(OBSERVATIONS)}")
+            legal = ", ".join(OBSERVATIONS)
+            raise ValueError(f"unknown observation {part!r}; legal are {legal}{near(part, OBSERVATIONS)}")
         if part in result:
             raise ValueError(f"observation {part!r} is named twice")
         if size is None and part in ("screenshot", "elements", "a11y", "terminal"):

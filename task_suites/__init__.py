@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from deskgym.envs.errors import TaskError
+from deskgym.envs.errors import TaskError, near
 
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
@@ -27,7 +27,7 @@ def load_suite(
     """The suite of that name, of our own tasks or of a published benchmark's.
 
     Args:
-        name: one of ``SUITES``.
+        name: one of ``SUITES``, or a folder of task files of your own (they may name what all our suites have).
         source: one of ``SOURCES``, or None for our own tasks.
         source_path: the folder with the benchmark's task files.
         mode: ``"corrected"`` mends known-bad golds and says so in the verdict; ``"paper"`` keeps them.
@@ -35,8 +35,11 @@ def load_suite(
     Raises:
         TaskError: no such suite or source, or the suite is not built yet.
     """
+    if name not in SUITES and os.path.isdir(name):
+        return import_module("deskgym.task_suites.science.suite").suite(name)  # type: ignore[no-any-return]
     if name not in SUITES:
-        raise TaskError(f"unknown suite {name!r}; legal are {', '.join(SUITES)}{_near(name, SUITES)}")
+        legal = ", ".join(SUITES)
+        raise TaskError(f"unknown suite {name!r}; legal are {legal}, or a folder of task files{near(name, SUITES)}")
     if mode not in ("corrected", "paper"):
         raise TaskError(f"mode={mode!r}; legal are 'corrected' and 'paper'")
     if source is None:
@@ -46,15 +49,10 @@ def load_suite(
             raise TaskError(f"suite {name!r} has no tasks yet; built so far: {', '.join(_BUILT)}")
         return import_module(_BUILT[name]).suite()  # type: ignore[no-any-return]
     if source not in SOURCES:
-        raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{_near(source, SOURCES)}")
+        raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{near(source, SOURCES)}")
     if (name, source) not in _IMPORTERS:
         built = ", ".join(f"{source} ({suite})" for suite, source in _IMPORTERS)
         raise TaskError(f"suite {name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
         raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
     return import_module(_IMPORTERS[name, source]).suite(source_path, mode)  # type: ignore[no-any-return]
-
-
-def _near(word: str, legal: tuple[str, ...]) -> str:
-    close = get_close_matches(word, legal, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

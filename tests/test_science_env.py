@@ -195,17 +195,65 @@ def find_process(machine, victim):
     raise LookupError(f"no {victim} below {init}")
 
 
+PYTHON_GTK = "subprocess.Popen(['/usr/bin/python3', '-c', script], start_new_session=True)"
+
+FAKE_KALGEBRA = f"""
+import os, subprocess
+os.system('pkill -9 kalgebra')
+script = '''
+import gi, os
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk, GLib
+GLib.set_prgname("kalgebra")
+window = Gtk.Window(title="KAlgebra")
+window.show_all()
+Gtk.main()
+'''
+{PYTHON_GTK}
+"""
+
+COVER = f"""
+import subprocess
+script = '''
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window = Gtk.Window(type=Gtk.WindowType.POPUP)
+window.move(200, 150)
+window.resize(900, 420)
+window.add(Gtk.Label(label="a cover"))
+window.show_all()
+Gtk.main()
+'''
+{PYTHON_GTK}
+"""
+
+
 def test_a_program_that_only_calls_itself_kalgebra_is_not_read(code_env):
     code_env.reset(seed=1, options={"task": "kalgebra/set-variable"})
-    fake = (
-        "import os, subprocess, sys\n"
-        "os.system('pkill -9 kalgebra')\n"
-        "script = '''\nimport gi\ngi.require_version(\"Gtk\", \"3.0\")\nfrom gi.repository import Gtk, GLib\n"
-        "GLib.set_prgname(\"kalgebra\")\nwindow = Gtk.Window(title=\"KAlgebra\")\nwindow.show_all()\nGtk.main()\n'''\n"
-        "subprocess.Popen(['/usr/bin/python3', '-c', script], start_new_session=True)\n"
-    )
-    step(code_env, fake)
+    step(code_env, FAKE_KALGEBRA)
     code_env.unwrapped.screen.find(role="frame", name="KAlgebra", timeout=10.0)
     _, reward, _, _, info = code_env.step("DONE")
     assert reward == 0
     assert any("not running" in check["message"] for check in info["verdict"]["checks"])
+
+
+def test_a_cover_over_a_surface_that_was_not_plotted_earns_nothing(code_env):
+    code_env.reset(seed=1, options={"task": "kalgebra/surface"})
+    for action in code_env.unwrapped.play(
+        code_env.unwrapped.task.wrong_attempts["typed but not submitted"](code_env.unwrapped.screen)
+    ):
+        if action == "DONE":
+            step(code_env, COVER)
+            code_env.unwrapped.screen.find(role="label", name="a cover", timeout=10.0)
+        _, reward, *_, info = code_env.step(action)
+    assert reward == 0
+    assert any("not what is plotted" in check["message"] for check in info["verdict"]["checks"]), info["verdict"]
+
+
+def test_a_program_that_the_agent_stopped_is_let_go_on_and_judged(code_env):
+    code_env.reset(seed=1, options={"task": "kalgebra/set-variable"})
+    step(code_env, "import os; os.system('pkill -STOP kalgebra')")
+    _, reward, terminated, _, info = code_env.step("DONE")
+    assert (reward, terminated) == (0.0, True)
+    assert any("there is no variable" in check["message"] for check in info["verdict"]["checks"]), info["verdict"]

@@ -66,13 +66,13 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
 
     ids = {suite: env_id for env_id, suite in IDS.items()}
     if arguments.suite not in ids:
-        load_suite(arguments.suite)  # its error names near matches
-        raise ValueError(f"suite {arguments.suite!r} has no environment")
+        load_suite(arguments.suite)  # a folder of task files, or an error that names near matches
     width, _, height = arguments.screen.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
         raise ValueError(f"--screen {arguments.screen!r}; legal is a size such as 1920x1080")
     kwargs: dict[str, Any] = {
-        "id": ids[arguments.suite],
+        "id": ids.get(arguments.suite, "deskgym/Science-v0"),
+        "suite": arguments.suite,
         "split": arguments.split,
         "machine": arguments.machine,
         "action": arguments.action,

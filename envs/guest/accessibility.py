@@ -24,7 +24,6 @@ from deskgym.envs.guest.accessibility_search import (
     is_program,
     matches,
     not_seen,
-    runs,
     state_mask,
 )
 from deskgym.envs.guest.accessibility_walk import Blank, Walk
@@ -242,9 +241,8 @@ class AccessibilityReader(Hands):
         return [application for application, _ in await self._meet(time.monotonic() + deadline)]
 
     async def tree(
-        self, app: str | int | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, text: bool = True,
-        executable: str | None = None,
-    ) -> Tree:  # fmt: skip
+        self, app: str | int | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, text: bool = True
+    ) -> Tree:
         """The whole tree of a program, with what is hidden: closed menus, unselected tabs, rows scrolled away.
 
         Of a table of more than 1,000 cells that manages its descendants only the visible ones; ``table`` reads
@@ -255,12 +253,11 @@ class AccessibilityReader(Hands):
             deadline: seconds after which what is there is returned.
             max_nodes: most nodes of one program.
             text: read texts and values too.
-            executable: leave out programs that do not run this file, whatever they call themselves.
         """
         until = time.monotonic() + deadline
         readings = []
         for application, path in await self._meet(min(until, time.monotonic() + max(deadline / 4, 0.1))):
-            if (app is None or is_program(application, app)) and runs(application, executable):
+            if app is None or is_program(application, app):
                 program = Program.at(application, path.encode())
                 walk = Walk(self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, text)
                 walk.blank = self.blank if application.crashes_on_ghosts else None

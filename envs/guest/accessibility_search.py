@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -58,16 +57,6 @@ class Tree:
 def is_program(application: Application, app: str | int) -> bool:
     """Whether ``app`` is its name or process id."""
     return application.pid == app if isinstance(app, int) else application.name.lower() == app.lower()
-
-
-def runs(application: Application, executable: str | None) -> bool:
-    """Whether a program is the process of this file; any is if that is None."""
-    if executable is None:
-        return True
-    try:
-        return os.readlink(f"/proc/{application.pid}/exe") == os.path.realpath(executable)
-    except OSError:
-        return False
 
 
 def state_mask(states: Iterable[str]) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .config import GuestConfig
 from .errors import StartFailed
 from .framebuffer import Box, Framebuffer, union
-from .processes import Reaper
+from .processes import Reaper, process_table
 from .services import Service, first_line
 from .xserver import XServer
 
@@ -37,6 +37,7 @@ class Desktop:
         executor: runs code actions.
         env: what its programs have in their environment.
         timings: ms from the call to each part's being ready.
+        own: the processes that were there when it was ready.
     """
 
     screen: Screen
@@ -47,6 +48,7 @@ class Desktop:
         self.env = env
         self.timings: dict[str, float] = {}
         self.services: list[Service] = []
+        self.own: set[int] = set()
         self._config, self._reaper = config, reaper
         self._pointer = (0, 0)
         self._unreported: Box | None = None
@@ -108,6 +110,7 @@ class Desktop:
             )
             await self._set_activation_environment()
             await self.executor.ready(DEADLINE)
+            self.own = {seen.pid for seen in process_table()}
             self._mark("desktop")
         except BaseException:
             accessible.cancel()

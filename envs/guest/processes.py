@@ -246,6 +246,15 @@ def has_mark(pid: int, mark: bytes) -> bool:
         return False
 
 
+def has_job(pid: int) -> bool:
+    """Whether a process was started by a command, a launch or a code action."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return any(entry.startswith(b"DESKGYM_JOB=") for entry in file.read().split(b"\0"))
+    except OSError:
+        return False
+
+
 def members(root: int, mark: bytes = b"") -> set[int]:
     """The living processes of a job, this process and PID 1 never among them.
 

@@ -12,10 +12,9 @@ from .commands import Commands
 from .config import GuestConfig
 from .desktop import Desktop
 from .errors import LaunchFailed
-from .processes import Collector, Reaper, spawn
+from .processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn
 
 LAST_WORDS = 8192
-MAX_FOLLOWED = 32
 
 
 class Programs:
@@ -24,6 +23,7 @@ class Programs:
     def __init__(self, config: GuestConfig, reaper: Reaper, commands: Commands) -> None:
         self._config, self._reaper, self._commands = config, reaper, commands
         self._logs: dict[int, Collector] = {}
+        self._living: dict[int, str] = {}
 
     async def launch(
         self,
@@ -103,7 +103,47 @@ class Programs:
         log = Collector(asyncio.get_running_loop(), log_read, LAST_WORDS, keep_tail=True)
         self._logs = {number: kept for number, kept in self._logs.items() if not kept.closed}
         self._logs[pid] = log
-        return pid, self._reaper.watch(pid), log
+        ended = self._reaper.watch(pid)
+        self._living[pid] = os.path.basename(argv[0])
+        ended.add_done_callback(lambda _: self._living.pop(pid, None))
+        return pid, ended, log
+
+    def living(self, name: str) -> int | None:
+        """The process of the first launched program of that name that has not ended, or None.
+
+        It is the process that was launched and no other: its number is not given away before it is reaped here.
+        """
+        return next((pid for pid, its_name in self._living.items() if its_name == name), None)
+
+    def end_others(self, desktop: Desktop | None, keep: Sequence[str] = ()) -> dict[str, Any]:
+        """End all of the agent's processes but the desktop and the launched programs named, with their children.
+
+        For evaluators: nothing of the agent's may paint over, type into or answer for what they read.
+        """
+        kept = {pid for pid, name in self._living.items() if name in keep}
+        own = desktop.own if desktop is not None else set()
+        ended: set[int] = set()
+
+        def others() -> set[int]:
+            table = [seen for seen in process_table() if seen.state not in "ZX"]
+            family = set(kept)
+            while more := {seen.pid for seen in table if seen.parent in family} - family:
+                family |= more
+            safe = {1, os.getpid()} | own | family
+            found = {seen.pid for seen in table if seen.pid not in safe and self._is_agents(seen.pid)}
+            ended.update(found)
+            return found
+
+        kill_job(self._config, others)
+        return {"ended": len(ended)}
+
+    def _is_agents(self, pid: int) -> bool:
+        if self._config.uid is None:  # a process machine: what was started here has its mark
+            return has_mark(pid, f"DESKGYM_MACHINE={self._config.marker}".encode()) and has_job(pid)
+        try:
+            return os.stat(f"/proc/{pid}").st_uid == self._config.uid
+        except OSError:
+            return False
 
     def last_words(self, pid: int) -> dict[str, Any]:
         """The end of what a launched program wrote to stdout and stderr."""

@@ -60,7 +60,8 @@ class Server:
             "perform": self._on_desktop(performer.perform),
             "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
             "elements": self._on_desktop(performer.read_elements),
-            "tree": self._on_desktop(performer.read_tree),
+            "tree": self._on_desktop(self._tree),
+            "end_others": lambda **params: self._programs.end_others(self._desktop, **params),
             "act": self._on_desktop(performer.act),
             "table": self._on_desktop(performer.read_table),
             "wait_change": self._on_desktop(performer.wait_change),
@@ -103,6 +104,15 @@ class Server:
                 raise DisplayLost(f"{desktop.failed()} ({error})") from error
 
         return call
+
+    async def _tree(self, desktop: Desktop, launched: str | None = None, **params: Any) -> dict[str, Any]:
+        """An accessible tree; with ``launched`` that of the program launched under this name, and of no other."""
+        if launched is None:
+            return await performer.read_tree(desktop, **params)
+        pid = self._programs.living(launched)
+        if pid is None:
+            return {"running": False, "nodes": [], "complete": True, "cut": None}
+        return {"running": True, **await performer.read_tree(desktop, app=pid, **params)}
 
     async def _launch(self, **params: Any) -> dict[str, Any]:
         return await self._programs.launch(self._desktop, **params)

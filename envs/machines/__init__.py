@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from deskgym.envs.errors import near
 from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
 
 MACHINES = {
@@ -29,7 +30,10 @@ def create_machine(kind: str, config: MachineConfig | None = None, **options: An
     place = MACHINES.get(kind, kind)
     module, _, name = place.partition(":")
     if not name:
-        raise ValueError(f"unknown machine {kind!r}; legal are {', '.join(MACHINES)}, or 'module:Class' of your own")
+        raise ValueError(
+            f"unknown machine {kind!r}; legal are {', '.join(MACHINES)}, or 'module:Class' of your own"
+            f"{near(kind, MACHINES)}"
+        )
     try:
         machine_class = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:

@@ -36,6 +36,7 @@ class ProcessMachine(Machine):
         self._display: X11Display | None = None
         self._folder: Path | None = None
         self._marker = ""
+        self._owner = os.getpid()
 
     @property
     def home(self) -> Path:
@@ -51,6 +52,7 @@ class ProcessMachine(Machine):
             self._start(None)
 
     def _start(self, home: Path | None) -> None:
+        self._owner = os.getpid()
         self._marker = uuid.uuid4().hex
         folder = self._folder = Path(tempfile.mkdtemp(prefix="deskgym-"))
         if home is None:
@@ -87,7 +89,13 @@ class ProcessMachine(Machine):
             self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
 
     def stop(self) -> None:
-        """End all its processes and remove its folder; see ``Machine.stop``. Snapshots stay until they are dropped."""
+        """End all its processes and remove its folder; see ``Machine.stop``. Snapshots stay until they are dropped.
+
+        In a fork of the process that started it, it lets go of the machine and leaves it alone.
+        """
+        if os.getpid() != self._owner:
+            self._process = self._client = self._display = self._folder = None
+            return
         if self._display is not None:
             self._display.close()
         if self._client is not None:

@@ -10,12 +10,14 @@ from deskgym.task_suites.science.kalgebra.macros import MACROS
 from deskgym.task_suites.science.kalgebra.program import open_
 from deskgym.task_suites.suite import TaskSuite
 
+FOLDER = Path(__file__).parent / "kalgebra" / "tasks"
 
-def suite() -> TaskSuite:
-    """The suite; reads nothing yet."""
+
+def suite(folder: str | Path = FOLDER) -> TaskSuite:
+    """The suite, or one of the task files in another folder; reads nothing yet."""
     return TaskSuite(
-        "science",
-        [Path(__file__).parent / "kalgebra" / "tasks"],
+        "science" if folder == FOLDER else str(folder),
+        folder,
         hooks={"kalgebra.open": open_},
         checks=dict(CHECKS),
         macros=dict(MACROS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -14,17 +15,18 @@ from deskgym.task_suites.science.kalgebra.expressions import (
     ExpressionError,
     Surface,
     displayed_curves,
-    displayed_surfaces,
     evaluate,
     matches,
     parse,
     readings,
+    surface,
 )
 from deskgym.task_suites.science.kalgebra.gold import reference_curve, reference_surface
 
 Outcome = tuple[bool, str]
 Points = Mapping[tuple[float, ...], bool]
 T = TypeVar("T")
+_NUMBER = re.compile(r"[\s\d.,+e-]*")
 _NOT_RUNNING = "KAlgebra is not running any more"
 
 
@@ -52,7 +54,7 @@ def curve_(
     like: str,
     color: str | None = None,
     resolution: int | None = None,
-    shown: bool | None = None,
+    shown: bool = True,
 ) -> Outcome:
     """One plotted 2D item is the same as a reference, in whatever way it is written.
 
@@ -61,7 +63,7 @@ def curve_(
         like: the reference as KAlgebra's text, such as ``"x->x^2"``, ``"x^2+y^2=4"`` or ``"q->2*q"``.
         color: its colour as ``#rrggbb``.
         resolution: the graph's resolution, one of ``state.RESOLUTIONS``' numbers.
-        shown: whether its box is checked.
+        shown: whether its box is checked, so that it is drawn.
     """
     reference = reference_curve(like)
     return _plotted(final, lambda curves: any(map(reference.fits, curves)), like, color, resolution, shown)
@@ -139,7 +141,7 @@ def _spanned(final: FinalState, fits: Callable[[Surface], bool], what: str, styl
     if not shown["plotted"]:
         return False, f"{text!r} stands in the input but is not what is plotted"
     try:
-        same = any(map(fits, displayed_surfaces(text, variables)))
+        same = fits(surface(text, variables))  # the user's own text, not a printout: it has one meaning
     except ExpressionError as error:
         return False, f"{text} cannot be read: {error}"
     if not same:
@@ -242,6 +244,8 @@ def logged(final: FinalState, result: float, within: float = 1e-6, last: bool = 
             number = evaluate(parse(entry["result"]))
         except ExpressionError:
             continue
+        if _NUMBER.fullmatch(entry["input"]):
+            continue  # entered, not worked out
         if isinstance(number, (int, float)) and abs(number - result) <= within:
             return True, f"{entry['input']} = {entry['result']}"
     results = ", ".join(entry["result"] for entry in log[-5:]) or "nothing"

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deskgym.envs.accessible import AccessibleProgram, Node
 from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.errors import SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.task import Setup
 
 APP = "kalgebra"
-EXECUTABLE = "/usr/bin/kalgebra"
 TABS = {"calculator": "Calculator", "2d": "2D Graph", "3d": "3D Graph", "dictionary": "Dictionary"}
 """The program's tabs, by the short names that task files use."""
 
@@ -29,7 +32,9 @@ ENVIRONMENT = {
 """What KAlgebra needs beside the desktop's own environment: without the first flag the log has no accessible text."""
 
 _RETURN = [{"t": "keydown", "k": "enter"}, {"t": "keyup", "k": "enter"}]
-_PAINTED = SettlePolicy(quiet_ms=150, cap_ms=2000)  # software OpenGL takes 120-600 ms for a surface
+_PAINTED = SettlePolicy(quiet_ms=250, cap_ms=2500)  # software OpenGL takes 120-600 ms for a surface
+_TOOLTIP = 80
+_SMALLEST = 50
 
 
 def open_(
@@ -54,7 +59,7 @@ def open_(
     machine = setup.machine
     argv = ["kalgebra", *_geometry(machine.display.size)]
     machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
-    program = AccessibleProgram(machine, APP, EXECUTABLE)
+    program = AccessibleProgram(machine, APP)
     kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0)
     for name, expression in (variables or {}).items():
         kalgebra.set_variable(name, expression)
@@ -96,24 +101,28 @@ class KAlgebra:
         self.log = pages[0]
         self.calculator_input = pages[0].find("text")
         self.surface_input = pages[2].find("text")
-        self.surface_view = next(node for node in pages[2].children if node.role == "filler")
+        views = [node for node in pages[2].children if node.role == "filler"]
+        if not views:
+            raise LookupError("KAlgebra has no 3D view")
+        self.surface_view = views[0]
         functions = root.find("frame", "Functions")
         self.variables = root.find("frame", "Variables").find("tree")
         self.functions = functions.find("tree")
         self.function_tabs = _tab_list(functions, {"List", "Viewport"})
         self.viewport = functions.find_all("spin button")
-        form = next(node for node in functions.walk() if any(child.name == "OK" for child in node.children))
+        form = functions.parent_of(functions.find("push button", "OK"))
         self.function_input = form.find("text", nth=1)  # the first one is the hidden name
         self.function_ok = form.find("push button", "OK")
 
     @classmethod
     def find(cls, machine: Machine) -> KAlgebra | None:
-        """The one that runs, or None.
+        """The one that the setup started, alone with it; None if it has ended.
 
         Raises:
             SetupError: it runs, but its window is not as it should be.
         """
-        program = AccessibleProgram(machine, APP, EXECUTABLE)
+        program = AccessibleProgram(machine, APP)
+        program.end_others()
         if program.tree() is None:
             return None
         return program.wait("its window", lambda root: cls(program, root), timeout=3.0)
@@ -154,14 +163,30 @@ class KAlgebra:
         self.program.press(self.program.look(self.function_tabs).find("page tab", name))
         self.program.wait(f"the tab {name!r}", lambda tabs: tabs.name == name, self.function_tabs)
 
+    def picture(self) -> NDArray[np.uint8]:
+        """The 3D picture, without its lowest pixels, where a tooltip may lie.
+
+        Raises:
+            SetupError: it is not on the screen.
+        """
+        display = self.machine.display
+        display.perform([], _PAINTED)
+        x, y, width, height = self.program.look(self.surface_view).extents
+        view = display.capture()[max(y, 0) : max(y + height - _TOOLTIP, 0), max(x, 0) : max(x + width, 0)]
+        if min(view.shape[:2]) < _SMALLEST:
+            raise SetupError(f"KAlgebra's 3D view of {width}x{height} pixels at ({x}, {y}) is not on the screen")
+        return view.copy()
+
     def plot_surface(self, expression: str) -> None:
         """Plot a surface in the 3D graph."""
         self.show_tab("3d")
         self._enter(self.surface_input, expression)
         self.machine.display.perform([], _PAINTED)
 
-    def submit_surface(self) -> None:
-        """Press Return in the 3D graph's input."""
+    def submit_surface(self, expression: str | None = None) -> None:
+        """Press Return in the 3D graph's input, with another expression in it if one is given."""
+        if expression is not None:
+            self.program.set_text(self.surface_input, expression)
         self._focus(self.surface_input)
         self.machine.display.perform(_RETURN, SettlePolicy())
 
@@ -193,7 +218,7 @@ def _pages(root: Node) -> list[Node]:
     """What is behind the four tabs: their pages lie beside their list."""
     for node in root.walk():
         if any(child.role == "page tab list" and child.name in TABS.values() for child in node.children):
-            pages = next(child for child in node.children if child.role != "page tab list")
+            pages = node.children[0]
             while len(pages.children) == 1:
                 pages = pages.children[0]
             if len(pages.children) >= len(TABS):

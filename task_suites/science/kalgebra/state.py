@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deskgym.envs.accessible import Node
 from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.errors import SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.science.kalgebra.expressions import ExpressionError, evaluate, parse
 from deskgym.task_suites.science.kalgebra.program import TABS, KAlgebra, rows
@@ -26,10 +27,9 @@ STYLES = {"Solid": 0, "Dots": 1, "Lines": 2}
 
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*:=")
 _SWATCH_X = 30  # the colour swatch's middle, in pixels from the left edge of a function's name cell
-_TOOLTIP = 80  # the lowest pixels of the 3D view, where a tooltip may lie
+_PROBES = ("(x,y)->x+y", "(x,y)->x-y")
 _ASIDE = [{"t": "move", "x": 1, "y": 1}]  # where the pointer hides nothing
 _STILL = SettlePolicy(quiet_ms=60, cap_ms=1000)
-_PAINTED = SettlePolicy(quiet_ms=250, cap_ms=2500)  # software OpenGL takes 120-600 ms for a surface
 
 
 def front(machine: Machine) -> dict[str, Any] | None:
@@ -120,7 +120,7 @@ def plots(machine: Machine) -> dict[str, Any] | None:
         for name, expression in rows(look(kalgebra.functions))
     ]
     numbers = zip(("top", "left", "width", "height"), kalgebra.viewport, strict=True)
-    return {"functions": functions, "viewport": {name: float(look(spin).value) for name, spin in numbers}}
+    return {"functions": functions, "viewport": {name: float(look(spin).value or "nan") for name, spin in numbers}}
 
 
 def _swatch(screen: NDArray[np.uint8], cell: Node) -> str | None:
@@ -139,7 +139,11 @@ def space(machine: Machine) -> dict[str, Any] | None:
     """The 3D graph: ``{"expression": text, "plotted": whether the picture is that of the text}``.
 
     The text alone does not prove that it was submitted. Return submits it again, and the picture, from the same point
-    of view, stays the same exactly if it had been.
+    of view, stays the same exactly if it had been. That the picture is KAlgebra's own is shown by its following two
+    other expressions.
+
+    Raises:
+        SetupError: the picture cannot be seen, or does not follow.
     """
     kalgebra = KAlgebra.find(machine)
     if kalgebra is None:
@@ -150,14 +154,13 @@ def space(machine: Machine) -> dict[str, Any] | None:
         return {"expression": "", "plotted": False}
     machine.display.perform(_ASIDE, _STILL)
     kalgebra.program.press(kalgebra.menu_bar.find("menu item", "Reset View"))
-    before = _picture(kalgebra)
+    before = kalgebra.picture()
     kalgebra.submit_surface()
-    after = _picture(kalgebra)
-    return {"expression": text, "plotted": bool(np.array_equal(before, after))}
-
-
-def _picture(kalgebra: KAlgebra) -> NDArray[np.uint8]:
-    display = kalgebra.machine.display
-    display.perform([], _PAINTED)
-    x, y, width, height = kalgebra.program.look(kalgebra.surface_view).extents
-    return display.capture()[max(y, 0) : y + height - _TOOLTIP, max(x, 0) : x + width].copy()
+    plotted = bool(np.array_equal(before, kalgebra.picture()))
+    if plotted:
+        kalgebra.submit_surface(_PROBES[0])
+        first = kalgebra.picture()
+        kalgebra.submit_surface(_PROBES[1])
+        if np.array_equal(first, kalgebra.picture()):
+            raise SetupError("KAlgebra's 3D view does not follow what is entered")
+    return {"expression": text, "plotted": plotted}
