@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
@@ -89,9 +90,9 @@ class ProcessMachine(Machine):
             self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
 
     def stop(self) -> None:
-        """End all its processes and remove its folder; see ``Machine.stop``. Snapshots stay until they are dropped.
+        """End all its processes and remove its folder; see ``Machine.stop``.
 
-        In a fork of the process that started it, it lets go of the machine and leaves it alone.
+        Snapshots stay until they are dropped or this process ends. In a fork of the process that started it, it lets go of the machine and leaves it alone.
         """
         if os.getpid() != self._owner:
             self._process = self._client = self._display = self._folder = None
@@ -125,6 +126,7 @@ class ProcessMachine(Machine):
     def snapshot(self) -> Snapshot:
         """Copy the home folder; see ``Machine.snapshot``. Programs are not kept."""
         path = Path(tempfile.mkdtemp(prefix="deskgym-snapshot-"))
+        atexit.register(_remove_own, path, os.getpid())  # what nobody dropped goes with this process
         shutil.copytree(self.home, path / "home", symlinks=True)
         return Snapshot(self.kind, str(path))
 
@@ -153,3 +155,9 @@ class ProcessMachine(Machine):
         if self._display is None:
             raise MachineError("the machine has no display, or is not started", "not_started")
         return self._display
+
+
+def _remove_own(path: Path, owner: int) -> None:
+    """Remove a snapshot, unless this is a fork of the process that took it."""
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
