@@ -92,7 +92,8 @@ class ProcessMachine(Machine):
     def stop(self) -> None:
         """End all its processes and remove its folder; see ``Machine.stop``.
 
-        Snapshots stay until they are dropped or this process ends. In a fork of the process that started it, it lets go of the machine and leaves it alone.
+        Snapshots stay until they are dropped or this process ends. In a fork of the process that started it, it lets go
+        of the machine and leaves it alone.
         """
         if os.getpid() != self._owner:
             self._process = self._client = self._display = self._folder = None
