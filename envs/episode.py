@@ -29,7 +29,7 @@ class FinalState:
     """What an evaluator gets: the machine as the episode left it, and how it ended.
 
     Attributes:
-        machine: still running; evaluators only read from it.
+        machine: still running; evaluators read from it, and may do what reading takes, such as pressing a tab.
         stop: how the episode ended.
         answer: the text of ANS, or None.
         task_id: the instance that was run.

@@ -6,14 +6,13 @@ the burst before it, as a person types on after a click. ``wait``, ``done``, ``f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from deskgym.envs.actions import STOPS, Action, split_keys
 from deskgym.envs.episode import Bursts, Screen
-from deskgym.envs.evaluation.calls import UNKNOWN
 
 Button = Literal["left", "middle", "right"]
 
@@ -146,9 +145,6 @@ STEPS: Mapping[str, Callable[..., list[Action]]] = {
 }  # fmt: skip
 """Functions of the screen and the task file's arguments that return the actions of one step."""
 
-Macro = Callable[..., Iterator[list[Action]]]
-"""A generator of bursts: ``def macro(screen, **arguments)``."""
-
 
 @dataclass(frozen=True)
 class Step:
@@ -204,11 +200,3 @@ def _apart(burst: list[Action]) -> Bursts:
         current = []
     if current:
         yield current
-
-
-def ending(steps: Sequence[Step]) -> str | None:
-    """How a script ends the episode; None where it does not, "unknown" where a macro may."""
-    last = steps[-1] if steps else None
-    if last is None or last is UNKNOWN:
-        return None
-    return last.name if last.name in STOPS else "unknown" if last.name not in STEPS else None

@@ -72,7 +72,6 @@ class Bus:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.unique_name = ""
         self.lost: str | None = "not connected"
         self.on_signal: Callable[[str, str, str, str, str], None] | None = None
         self.calls = 0
@@ -103,8 +102,7 @@ class Bus:
                 continue
             self._socket, self.lost = connection, None
             self._loop.add_reader(connection.fileno(), self._readable)
-            answer = await self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
-            self.unique_name = str(answer[0])
+            await self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
             return
         raise AccessibilityLost(f"cannot connect to the accessibility bus at {self.address!r}: {why}")
 

@@ -40,7 +40,6 @@ class Windows:
         self._property_names = {
             self._x.atom(name) for name in ("_NET_CLIENT_LIST", "_NET_WM_NAME", "WM_NAME", "_NET_ACTIVE_WINDOW")
         }
-        self._wm_check = self._x.atom("_NET_SUPPORTING_WM_CHECK")
         self._protocols, self._ping = self._x.atom("WM_PROTOCOLS"), self._x.atom("_NET_WM_PING")
         self.generation += 1
 
