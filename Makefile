@@ -1,6 +1,7 @@
 # make demo | test | test-all | check: each does its own set-up on a fresh Debian or Ubuntu.
 PYTHON ?= python3
 VENV ?= .venv
+TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
@@ -25,6 +26,8 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(APT) update -qq && $(APT) install -y -qq python3-venv; }
 	@echo "installing Python packages into $(VENV)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@# a CPU build of torch first, so that nothing pulls gigabytes of CUDA; TORCH= leaves the choice to pip
+	@[ -z "$(TORCH)" ] || $(BIN)/python -m pip install -q --disable-pip-version-check $(TORCH)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+import numpy as np
+from numpy.typing import NDArray
 
 from deskgym.envs.actions import STOPS, Action, to_pyautogui
 from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.discrete import DiscreteActions
+from deskgym.envs.errors import ActionError
 from deskgym.envs.spaces import ComputerActionSpace, action_from_sample
 
 
@@ -17,7 +21,8 @@ class RandomAgent:
     """Plays random mouse and keyboard actions, never the end of an episode, which then runs to its step limit.
 
     They are samples of the ``"computer"`` action space, written as Python where the env takes code: a sample of the
-    ``"code"`` space itself is a text that hardly ever parses. Equal tasks get equal actions.
+    ``"code"`` space is a text that hardly ever parses. Of the ``"discrete"`` space they are what can be done now:
+    a verb, then what goes with it. Equal tasks get equal actions.
 
     Args:
         seed: together with the task it fixes the actions.
@@ -25,23 +30,36 @@ class RandomAgent:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self._space: ComputerActionSpace | None = None
-        self._as_code = False
+        self._desktop: DesktopEnv | None = None
+        self._space = ComputerActionSpace((64, 64))
+        self._rng = np.random.default_rng(seed)
 
     def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
         """Seed the samples."""
         desktop = env.unwrapped
         if not isinstance(desktop, DesktopEnv):
             raise TypeError(f"RandomAgent plays a DesktopEnv, got {type(desktop).__name__}")
-        self._as_code = desktop.action_form == "code"
+        seed = self.seed + zlib.crc32(str(info.get("task", "")).encode())
+        self._desktop, self._rng = desktop, np.random.default_rng(seed)
         self._space = ComputerActionSpace(desktop.screen_size)
-        self._space.seed(self.seed + zlib.crc32(str(info.get("task", "")).encode()))
+        self._space.seed(seed)
 
     def act(self, observation: Any) -> Any:
         """A random action."""
-        if self._space is None:
+        if self._desktop is None:
             raise gymnasium.error.ResetNeeded("call reset() before act()")
+        if self._desktop.discrete is not None:
+            return self._discrete(self._desktop.discrete)
         action = Action("done")
         while action.verb in STOPS:
             action = action_from_sample(self._space.sample())
-        return to_pyautogui(action) if self._as_code else action
+        return to_pyautogui(action) if self._desktop.action_form == "code" else action
+
+    def _discrete(self, discrete: DiscreteActions) -> NDArray[np.int64]:
+        targets, arguments = discrete.joint()
+        able = [k for k, verb in enumerate(discrete.verbs) if targets[k].any() and verb.name not in (*STOPS, "answer")]
+        if not able:
+            raise ActionError("no verb but those that end the episode can be done now")
+        verb = self._rng.choice(able)
+        chosen = (self._rng.choice(np.flatnonzero(part[verb])) for part in (targets, arguments))
+        return np.array([verb, *chosen], np.int64)

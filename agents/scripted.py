@@ -31,7 +31,7 @@ class ScriptAgent:
         if not isinstance(desktop, DesktopEnv) or desktop.task is None:
             raise TypeError(f"{type(self).__name__} plays a DesktopEnv after its reset, got {desktop!r}")
         self._actions = iter(self.script(desktop, desktop.task))
-        self._done = "DONE" if desktop.action_form == "code" else Action("done")
+        (self._done,) = desktop.play(iter([[Action("done")]]))
 
     def act(self, observation: Any) -> Any:
         """The script's next action."""

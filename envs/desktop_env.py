@@ -16,6 +16,7 @@ from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
 from deskgym.envs.actions import STOPS, Action, as_code, parse_code
+from deskgym.envs.discrete import DiscreteActions, DiscreteConfig, NotNow
 from deskgym.envs.displays.base import Display, SettlePolicy, StepReport
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError, near
@@ -31,6 +32,7 @@ from deskgym.envs.spaces import (
     observation_space,
     parse_computer_action,
 )
+from deskgym.envs.vocabulary import Vocabulary, words_of
 
 _LIMITS = ("memory_mb", "disk_mb", "processes", "glx")
 ACTIONS = ("computer", "code", "discrete")
@@ -59,7 +61,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         screen_size: width and height in pixels.
         observation: the parts of the observation, of ``deskgym.envs.spaces.OBSERVATIONS``; None is the screenshot and
             the instruction, and for code actions their feedback.
-        action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word).
+        action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word),
+            ``"discrete"`` (verb, target and argument as three numbers, with ``action_masks()``).
         max_steps: step limit; None takes the task's own.
         render_mode: None or ``"rgb_array"``; Gymnasium adds ``"human"`` with its HumanRendering wrapper.
         settle: parameters of ``SettlePolicy``, such as ``{"quiet_ms": 20, "cap_ms": 500}``.
@@ -67,6 +70,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         code_timeout: seconds until a code action is killed.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
+        discrete: for ``action="discrete"``, the keys of ``deskgym.envs.discrete.DiscreteConfig``, such as
+            ``{"verbs": ["click", "submit", "done"], "grid": [0, 0]}``.
         machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 2048}``, or
             ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox.
 
@@ -93,6 +98,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         max_elements: int = 512,
         code_timeout: float = 30.0,
         invalid_action: str = "raise",
+        discrete: Mapping[str, Any] | None = None,
         machine_options: Mapping[str, Any] | None = None,
     ) -> None:
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
@@ -101,8 +107,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.screen_size = _screen_size(screen_size)
         if action not in ACTIONS:
             raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}{near(action, ACTIONS)}")
-        if action == "discrete":
-            raise ValueError("action='discrete' is not built yet; use 'computer' or 'code'")
+        if discrete and action != "discrete":
+            raise ValueError(f"discrete={discrete!r} is for action='discrete'; the action is {action!r}")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode={render_mode!r}; legal are None and 'rgb_array'")
         if invalid_action not in ("raise", "feedback"):
@@ -117,7 +123,14 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             observation = ("screenshot", "instruction", *(("feedback",) if action == "code" else ()))
         self.observation_space = observation_space(observation, self.screen_size, max_elements)
         self.parts, self.max_elements = tuple(observation), max_elements
-        self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
+        self.discrete: DiscreteActions | None = None
+        if action == "discrete":
+            self.discrete = DiscreteActions(DiscreteConfig.from_dict(discrete), self.screen_size, max_elements)
+            self.action_space = self.discrete.space
+        else:
+            self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
+        self.reads_elements = action == "discrete" or any(p in observation for p in ("elements", "a11y", "terminal"))
+        """Whether every step reads the accessible elements; a wrapper that needs them sets it."""
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in _LIMITS if name in options}
         config = MachineConfig(screen_size=self.screen_size, **limits)
@@ -126,8 +139,12 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.verdict: Verdict | None = None
         self.final: FinalState | None = None
         self.elements: Elements = NO_ELEMENTS
+        self.vocabulary = Vocabulary()
+        self.performed: Sequence[Action] | str = ()
+        """What the last step carried out: actions in screen pixels, or a program."""
         self.stats: Counter[str] = Counter()
         self._feedback = ""
+        self._execution: Mapping[str, Any] | None = None
         self._damage: tuple[int, int, int, int] | None = None
         self._steps = 0
         self._over = True
@@ -160,7 +177,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         clock = _Clock()
         self._steps, self._feedback, self._over = 0, "", True
         self.verdict = self.final = None
-        self.task = task
+        self.task, self.vocabulary, self.performed = task, self._vocabulary(task), ()
         for attempt in range(RESET_TRIES):
             try:
                 self.stats["starts"] += 1
@@ -187,7 +204,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
         Args:
             action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
-                a text.
+                a text; for ``"discrete"`` three numbers. One that the masks forbid does nothing, and
+                ``info["invalid_action"]`` says why.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
@@ -197,18 +215,22 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         clock = _Clock()
         invalid = None
         try:
-            parsed: Action | str | None = self._parse(action)
+            self.performed = self._parse(action)
+        except NotNow as error:
+            self.performed, invalid = (), str(error)
         except ActionError as error:
             if self.invalid_action == "raise":
                 raise
-            parsed, invalid = None, str(error)
+            self.performed, invalid = (), str(error)
         clock.lap("parse")
         self._steps += 1
-        stop: Stop | None = parsed.verb if isinstance(parsed, Action) and parsed.verb in STOPS else None  # type: ignore[assignment]
+        parsed = self.performed
+        last = parsed[-1] if parsed and not isinstance(parsed, str) else None
+        stop: Stop | None = last.verb if last and last.verb in STOPS else None  # type: ignore[assignment]
         truncated = False
         try:
             observation, timing = self._act(
-                parsed.events() if isinstance(parsed, Action) else [],
+                [] if isinstance(parsed, str) else [event for action in parsed for event in action.events()],
                 parsed if isinstance(parsed, str) else None,
             )
             if invalid:
@@ -217,7 +239,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             clock.lap("act")
             if stop is None and self._steps >= self.step_limit:
                 stop, truncated = "limit", True
-            reward = self._finish(stop, parsed) if stop else 0.0
+            reward = self._finish(stop, last.text if last and stop == "answer" else None) if stop else 0.0
             if stop:
                 clock.lap("evaluate")
         except MachineError as error:
@@ -225,6 +247,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         info = self._info(clock.timing | timing)
         if invalid:
             info["invalid_action"] = invalid
+        if isinstance(parsed, str):
+            info["execution"] = self._execution
         return observation, reward, stop is not None and not truncated, truncated, info
 
     def render(self) -> NDArray[np.uint8] | None:
@@ -239,6 +263,36 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.machine.stop()
 
     # --- beyond Gymnasium
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """What the parts of a discrete action can be now, in sb3-contrib's form: bool (sum of nvec,).
+
+        An entry is true exactly if some action with it can be done now; ``env.unwrapped.discrete.joint()`` says what
+        goes with what.
+
+        Raises:
+            ValueError: the action form is another one.
+        """
+        if self.discrete is None:
+            raise ValueError(f"action={self.action_form!r} has no masks; they belong to action='discrete'")
+        return self.discrete.masks()
+
+    def conclude(self) -> tuple[float, bool, dict[str, Any]]:
+        """End the episode now, evaluated as at its step limit; for wrappers with limits of their own.
+
+        Returns:
+            The reward, whether the episode was truncated by this (a machine that breaks truncates too), and the info.
+        """
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the episode is over already")
+        clock = _Clock()
+        try:
+            reward = self._finish("limit", None)
+        except MachineError as error:
+            _, reward, _, _, info = self._fault(error, clock)
+            return reward, True, info
+        clock.lap("evaluate")
+        return reward, True, self._info(clock.timing)
 
     @property
     def step_limit(self) -> int:
@@ -265,6 +319,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         for burst in script:
             if self.action_form == "code":
                 yield from as_code(burst)
+            elif self.discrete is not None:
+                yield self._as_discrete(burst)
             else:
                 yield from burst
 
@@ -275,13 +331,38 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             raise gymnasium.error.ResetNeeded("there is no task yet: call reset() first")
         return self.task
 
-    def _parse(self, action: Any) -> Action | str:
-        if self.action_form == "code":
-            parsed = parse_code(action)
-            if isinstance(parsed, str) and len(parsed) > MAX_CODE:
-                raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
-            return parsed
-        return parse_computer_action(action, self.screen_size)
+    def _vocabulary(self, task: TaskLike) -> Vocabulary:
+        if self.discrete is None and "vocabulary" not in self.parts:
+            return Vocabulary()
+        config = self.discrete.config if self.discrete else DiscreteConfig()
+        words = task.vocabulary or words_of(task.instruction)
+        return Vocabulary.of_task(task.id, words, (*task.keys, *config.keys), config.max_arguments)
+
+    def _parse(self, action: Any) -> Sequence[Action] | str:
+        if self.discrete is not None:
+            return self.discrete.decode(action)
+        if self.action_form == "computer":
+            return (parse_computer_action(action, self.screen_size),)
+        parsed = parse_code(action)
+        if isinstance(parsed, Action):
+            return (parsed,)
+        if len(parsed) > MAX_CODE:
+            raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
+        return parsed
+
+    def _as_discrete(self, burst: Sequence[Action]) -> NDArray[np.int64]:
+        """The burst as a discrete action; what a script has waited for may be newer than the last observation."""
+        assert self.discrete is not None  # the caller has seen to it
+        try:
+            return self.discrete.encode(burst)
+        except ActionError:
+            self._see(self.screen.elements())
+            return self.discrete.encode(burst)
+
+    def _see(self, elements: Elements) -> None:
+        self.elements = elements
+        if self.discrete is not None:
+            self.discrete.look(elements, self.vocabulary)
 
     def _act(self, events: Sequence[dict[str, Any]], code: str | None) -> tuple[dict[str, Any], dict[str, float]]:
         """One round trip: events, code, settling and elements; then the frame."""
@@ -290,12 +371,13 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             requests["code"] = {
                 "text": code, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
             }  # fmt: skip
-        if any(part in self.parts for part in ("elements", "a11y", "terminal")):
+        if self.reads_elements:
             requests["elements"] = {"limit": self.max_elements}
         report = self._perform(events, self.settle, **requests)
-        self._feedback = code_feedback(report.extra.get("code"))
+        self._execution = report.extra.get("code")
+        self._feedback = code_feedback(self._execution)
         self._damage = report.damage
-        self.elements = Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS
+        self._see(Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS)
         start = time.perf_counter()
         observation = self._observe()
         return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
@@ -314,6 +396,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             "a11y": self.elements.text,
             "terminal": self.elements.terminal,
             "instruction": lambda: cut_text(task.instruction, TEXT_LENGTHS["instruction"]),
+            "vocabulary": lambda: cut_text(self.vocabulary.text(), TEXT_LENGTHS["vocabulary"]),
             "feedback": lambda: cut_text(self._feedback, TEXT_LENGTHS["feedback"]),
         }
         return {part: makers[part]() for part in self.parts}
@@ -329,10 +412,9 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def _capture(self) -> NDArray[np.uint8]:
         return self._display().capture()
 
-    def _finish(self, stop: Stop, parsed: Action | str | None) -> float:
+    def _finish(self, stop: Stop, answer: str | None) -> float:
         """Evaluate the final state and end the episode."""
         task = self._current()
-        answer = parsed.text if isinstance(parsed, Action) and stop == "answer" else None
         self._perform([], LAST_SETTLE)
         self.final = FinalState(self.machine, stop, answer, task.id, task.seed, self._steps)
         verdict = task.evaluate(self.final)

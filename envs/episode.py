@@ -168,6 +168,8 @@ class TaskLike(Protocol):
         seed: the instance's seed, None for a task without parameters.
         feasible: False where FAIL is the right answer.
         wrong_attempts: scripts that must not earn the reward, by name.
+        vocabulary: texts that the discrete action may type; empty leaves it to the instruction's own words.
+        keys: keys and combinations that it may press beside the usual ones.
     """
 
     @property
@@ -194,6 +196,10 @@ class TaskLike(Protocol):
     def feasible(self) -> bool: ...  # noqa: D102
     @property
     def wrong_attempts(self) -> Mapping[str, Script]: ...  # noqa: D102
+    @property
+    def vocabulary(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def keys(self) -> Sequence[str]: ...  # noqa: D102
 
     def prepare(self, machine: Machine) -> None:
         """Run the setup hooks on a freshly restored machine; returns when the first observation is ready.

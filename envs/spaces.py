@@ -245,7 +245,7 @@ def _index(value: Any) -> int:
     return number
 
 
-TEXT_LENGTHS = {"a11y": 65536, "instruction": 16384, "feedback": 16384, "terminal": 16384}
+TEXT_LENGTHS = {"a11y": 65536, "instruction": 16384, "feedback": 16384, "terminal": 16384, "vocabulary": 8192}
 """The longest text of each text observation, in characters; longer ones are cut and end in a line that says so."""
 
 OBSERVATIONS = ("screenshot", "elements", *TEXT_LENGTHS)

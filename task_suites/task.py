@@ -70,6 +70,8 @@ class Task:
         params: drawn and derived parameters, JSON-able.
         split: the split it belongs to, or None where there are none.
         seed: of the instance; None for a task without parameters.
+        vocabulary: texts that the discrete action may type; empty leaves it to the instruction's own words.
+        keys: keys and combinations, such as ``"ctrl+s"``, that it may press beside the usual ones.
     """
 
     id: str
@@ -87,6 +89,8 @@ class Task:
     params: Mapping[str, Any] = field(default_factory=dict)
     split: str | None = None
     seed: int | None = None
+    vocabulary: Sequence[str] = ()
+    keys: Sequence[str] = ()
 
     @property
     def feasible(self) -> bool:

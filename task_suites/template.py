@@ -41,6 +41,9 @@ class TaskFile:
         split_by: the drawn parameters that decide the split; all if left out.
         split_salt: another number deals the instances to the splits anew, for where few values leave one empty.
         max_steps: the default step limit.
+        vocabulary: texts that the discrete action may type, right and wrong ones; the instruction's own words if left
+            out. Their order here tells the agent nothing.
+        keys: keys and combinations that it may press beside the usual ones.
         end: how the agent shall end it, ``done`` or ``answer``.
         feasible: false where FAIL is the right answer.
         tags: free words to filter by.
@@ -63,6 +66,8 @@ class TaskFile:
     split_by: list[str] | None = None
     split_salt: int = 0
     max_steps: int = 25
+    vocabulary: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     end: Literal["done", "answer"] = "done"
     feasible: bool = True
     tags: list[str] = field(default_factory=list)
@@ -153,6 +158,8 @@ class Template:
             solve=sections.script("oracle", file.oracle),
             wrong_attempts={name: sections.script(("wrong", name), steps) for name, steps in file.wrong.items()},
             max_steps=file.max_steps,
+            vocabulary=tuple(sections.text(("vocabulary", k), word) for k, word in enumerate(file.vocabulary)),
+            keys=tuple(sections.text(("keys", k), keys) for k, keys in enumerate(file.keys)),
             difficulty=file.difficulty,
             tags=tuple(file.tags),
             source=f"{file.source} ({file.licence})",

@@ -176,6 +176,8 @@ def action_json(action: Any) -> Any:
         return action
     if isinstance(action, Action):
         return action.to_dict()
+    if isinstance(action, np.ndarray):
+        return action.tolist()
     if isinstance(action, Mapping) and not isinstance(action.get("action"), str):
         try:
             return action_from_sample(dict(action)).to_dict()

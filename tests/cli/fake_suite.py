@@ -12,6 +12,7 @@ class CopyTask:
 
     verbose = ("read the file", "answer")
     max_steps, difficulty, tags, source, split, feasible = 4, "easy", ("t",), "tests", None, True
+    vocabulary, keys = (), ()
 
     def __init__(self, name, seed, fixed_checks=True):
         self.id, self.seed, self.params = f"{name}#{seed}", seed, {"number": 100 + seed}

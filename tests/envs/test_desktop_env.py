@@ -28,6 +28,8 @@ class PressTask:
     source = "test"
     split = None
     feasible = True
+    vocabulary = ()
+    keys = ()
 
     def __init__(self, number):
         self.number, self.seed, self.params = number, number, {"number": number}

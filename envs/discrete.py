@@ -1,0 +1,393 @@
+"""The discrete action: a verb, a target and an argument, each one number, with masks of what can be done now.
+
+A target is a row of the ``elements`` observation, or a cell of a coarse grid for what has no element. An argument
+is one of the task's words or one of the keys. Parts that a verb does not read are ignored. Write a ``Verb`` of your own and
+name it ``"my_package.my_module:MY_VERB"`` in ``discrete={"verbs": [...]}``: it then works in every worker process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from deskgym.envs.actions import Action, split_keys
+from deskgym.envs.errors import ActionError, near
+from deskgym.envs.guest.protocol import STATE_BITS
+from deskgym.envs.observations import NO_ELEMENTS, Elements
+from deskgym.envs.vocabulary import Vocabulary
+
+Mask = NDArray[np.bool_]
+Point = tuple[int, int]
+Make = Callable[[Point | None, str], list[Action]]
+
+_BIT = {name: 1 << k for k, name in enumerate(STATE_BITS)}
+_POPUPS = ("popup menu", "tool tip")
+CLICKABLE_ROLES = frozenset(
+    {
+        "push button", "toggle button", "check box", "radio button", "page tab", "menu", "menu item",
+        "check menu item", "radio menu item", "combo box", "list item", "table cell", "tree item", "link", "text",
+        "entry", "password text", "spin button", "slider", "icon", "table column header", "column header",
+        "row header", "table row header", "tear off menu item", "color chooser", "canvas", "drawing area", "terminal",
+    }
+)  # fmt: skip
+"""AT-SPI roles that a person would click; others are clicked through the grid."""
+
+
+class Situation:
+    """What the screen's elements allow now. A verb's ``targets`` reads it.
+
+    Attributes:
+        elements: the rows that the agent sees, at most ``max_elements``.
+        size: width and height of the screen in pixels.
+    """
+
+    def __init__(self, elements: Elements, size: Point) -> None:
+        self.elements, self.size = elements, size
+        self.rows: NDArray[np.int32] = elements.rows
+        self.roles: list[str] = [row[0] for row in elements.texts]
+
+    def has(self, *states: str) -> Mask:
+        """Which rows have all of these states (of ``STATE_BITS``): bool (N,)."""
+        bits = sum(_BIT[state] for state in states)
+        return np.asarray((self.rows[:, 5] & bits) == bits, bool)
+
+    def role(self, roles: frozenset[str] | Sequence[str]) -> Mask:
+        """Which rows have one of these roles: bool (N,)."""
+        return np.fromiter((role in roles for role in self.roles), bool, len(self.roles))
+
+    @cached_property
+    def centers(self) -> NDArray[np.int32]:
+        """The pixels in the middle of the rows: int32 (N, 2)."""
+        return self.rows[:, :2] + self.rows[:, 2:4] // 2
+
+    @cached_property
+    def reachable(self) -> Mask:
+        """Rows that are enabled, on the screen, and not kept from input by a popup or a modal window: bool (N,)."""
+        centers = self.centers
+        on_screen = ((centers >= 0) & (centers < self.size)).all(axis=1)
+        sized = (self.rows[:, 2:4] > 0).all(axis=1)
+        enabled = self.has("sensitive") | self.has("enabled")
+        return on_screen & sized & enabled & self._placed & self._admitted
+
+    @cached_property
+    def clickable(self) -> Mask:
+        """Reachable rows of ``CLICKABLE_ROLES``, and editable ones: bool (N,)."""
+        return self.reachable & (self.role(CLICKABLE_ROLES) | self.has("editable"))
+
+    @cached_property
+    def editable(self) -> Mask:
+        """Reachable rows whose text can be changed: bool (N,)."""
+        return self.reachable & self.has("editable") & ~self.has("read_only")
+
+    @cached_property
+    def typing(self) -> bool:
+        """Whether something that takes text has the focus."""
+        return bool((self.has("focused") & (self.has("editable") | self.role(("terminal",)))).any())
+
+    @cached_property
+    def _placed(self) -> Mask:
+        """List items that lie in what holds them: those of a closed combo box say that they show, at made-up places."""
+        placed = np.ones(len(self.rows), bool)
+        items = np.flatnonzero(self.role(("list item",)) & (self.rows[:, 6] >= 0))
+        parents = self.rows[self.rows[items, 6]]
+        offset = self.centers[items] - parents[:, :2]
+        placed[items] = ((offset >= 0) & (offset < parents[:, 2:4])).all(axis=1)
+        return placed
+
+    @cached_property
+    def _admitted(self) -> Mask:
+        """With a menu, a drop-down list or a modal window open, only what is in it (and the menu bar) takes input."""
+        popup = self.role(_POPUPS[:1]) | self.has("modal")
+        parents = self.rows[:, 6]
+        lists = np.flatnonzero(self.role(("list",)) & (parents >= 0))
+        popup[lists] |= np.array([self.roles[parents[k]] == "combo box" for k in lists], bool)
+        if not popup.any():
+            return np.ones(len(self.rows), bool)
+        admitted = popup.copy()
+        bars = {k for k, role in enumerate(self.roles) if role == "menu bar"} if not self.has("modal").any() else set()
+        for k, parent in enumerate(parents.tolist()):  # parents come before their children
+            if 0 <= parent < k and (admitted[parent] or parent in bars):
+                admitted[k] = True
+        return admitted
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb of the discrete action.
+
+    Attributes:
+        name: as in ``discrete={"verbs": [...]}``.
+        make: from the target's pixel (or None) and the argument's text (or "") to the actions that are carried out.
+        targets: which elements it can act on now, bool (N,); None where the verb reads no target.
+        argument: what it reads: a word of the task, a key, or nothing.
+        grid: whether it may aim at a grid cell too.
+        when: whether it can be done at all now.
+    """
+
+    name: str
+    make: Make
+    targets: Callable[[Situation], Mask] | None = None
+    argument: Literal["", "word", "key"] = ""
+    grid: bool = False
+    when: Callable[[Situation], bool] = lambda situation: True
+
+
+def _click(button: str = "left", clicks: int = 1) -> Make:
+    return lambda at, _: [Action("click", at[0], at[1], button=button, clicks=clicks)] if at else []
+
+
+def _scroll(dy: int) -> Make:
+    return lambda at, _: [Action("scroll", at[0], at[1], dy=dy)] if at else []
+
+
+def _fill(end: str) -> Make:
+    return lambda at, text: [*_click()(at, ""), Action("press", keys=("ctrl", "a")), Action("type", text=text + end)]
+
+
+VERBS: Mapping[str, Verb] = {
+    verb.name: verb
+    for verb in (
+        Verb("click", _click(), lambda s: s.clickable, grid=True),
+        Verb("double_click", _click(clicks=2), lambda s: s.clickable, grid=True),
+        Verb("right_click", _click("right"), lambda s: s.clickable, grid=True),
+        Verb("fill", _fill(""), lambda s: s.editable, "word"),
+        Verb("submit", _fill("\n"), lambda s: s.editable, "word"),
+        Verb("type", lambda _, text: [Action("type", text=text)], None, "word", when=lambda s: s.typing),
+        Verb("press", lambda _, key: [Action("press", keys=split_keys(key))], None, "key"),
+        Verb("scroll_up", _scroll(-3), lambda s: s.reachable, grid=True),
+        Verb("scroll_down", _scroll(3), lambda s: s.reachable, grid=True),
+        Verb("wait", lambda *_: [Action("wait", seconds=0.5)]),
+        Verb("answer", lambda _, text: [Action("answer", text=text)], None, "word"),
+        Verb("done", lambda *_: [Action("done")]),
+        Verb("fail", lambda *_: [Action("fail")]),
+    )
+}
+"""The verbs at hand. ``fill`` replaces an editable element's text, ``submit`` presses Return too, ``type`` types where
+the focus is. The default is all of them."""
+
+
+@dataclass(frozen=True)
+class DiscreteConfig:
+    """The keys of ``discrete={...}``.
+
+    Attributes:
+        verbs: names of ``VERBS``, or ``"module:NAME"`` of your own; in this order they are the verb's numbers.
+        grid: columns and rows of the coarse grid; (0, 0) is none.
+        max_arguments: size of the argument's part.
+        keys: what ``press`` can press on every task, beside the task's own keys.
+    """
+
+    verbs: Sequence[str] = tuple(VERBS)
+    grid: Sequence[int] = (8, 6)
+    max_arguments: int = 64
+    keys: Sequence[str] = ("enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right")
+
+    def __post_init__(self) -> None:
+        if len(self.grid) != 2 or min(self.grid) < 0 or max(self.grid) > 256:
+            raise ValueError(f"discrete grid={self.grid!r}; legal is [columns, rows], each from 0 to 256")
+        if self.max_arguments < 1:
+            raise ValueError(f"discrete max_arguments={self.max_arguments!r}; legal is a number from 1 up")
+        if not self.verbs or isinstance(self.verbs, str):
+            raise ValueError(f"discrete verbs={self.verbs!r}; legal is a list of {', '.join(VERBS)}")
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any] | None) -> DiscreteConfig:
+        """Check and wrap; ValueError for an unknown key."""
+        known = tuple(cls.__dataclass_fields__)
+        for name in options or {}:
+            if name not in known:
+                raise ValueError(f"unknown discrete option {name!r}; legal are {', '.join(known)}{near(name, known)}")
+        return cls(**(options or {}))
+
+
+@dataclass
+class DiscreteActions:
+    """The discrete action of one env: its space, its masks, and what its numbers mean now.
+
+    Attributes:
+        config: verbs, grid and sizes.
+        size: width and height of the screen in pixels.
+        max_elements: rows of the ``elements`` observation.
+    """
+
+    config: DiscreteConfig
+    size: Point
+    max_elements: int
+    situation: Situation = field(init=False)
+    vocabulary: Vocabulary = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.verbs: tuple[Verb, ...] = tuple(load_verb(name) for name in self.config.verbs)
+        columns, rows = self.config.grid
+        width, height = self.size
+        self.grid: list[Point] = [
+            ((2 * c + 1) * width // (2 * columns), (2 * r + 1) * height // (2 * rows))
+            for r in range(rows)
+            for c in range(columns)
+        ]
+        self.look(NO_ELEMENTS, Vocabulary())
+
+    @property
+    def nvec(self) -> tuple[int, int, int]:
+        """How many verbs, targets (elements, then grid cells) and arguments there are."""
+        return len(self.verbs), self.max_elements + len(self.grid), self.config.max_arguments
+
+    @property
+    def space(self) -> spaces.MultiDiscrete:
+        """MultiDiscrete int64 (3,): verb, target, argument."""
+        return spaces.MultiDiscrete(list(self.nvec))
+
+    def look(self, elements: Elements, vocabulary: Vocabulary) -> None:
+        """The screen and the task's words are these now."""
+        seen = Elements(elements.rows[: self.max_elements], elements.texts[: self.max_elements])
+        self.situation, self.vocabulary = Situation(seen, self.size), vocabulary
+        self._joint: tuple[Mask, Mask] | None = None
+
+    def joint(self) -> tuple[Mask, Mask]:
+        """What goes with each verb now: targets bool (V, T) and arguments bool (V, A).
+
+        (verb, target, argument) can be done exactly if both ``targets[verb, target]`` and ``arguments[verb, argument]``
+        are true. A part that the verb does not read is true everywhere; a verb that cannot be done has an empty row.
+        """
+        if self._joint is None:
+            count, targets, arguments = self.nvec
+            may_aim, may_say = np.zeros((count, targets), bool), np.zeros((count, arguments), bool)
+            for k, verb in enumerate(self.verbs):
+                if not verb.when(self.situation):
+                    continue
+                aim, say = may_aim[k], may_say[k]
+                if verb.targets is None:
+                    aim[:] = True
+                else:
+                    fits = verb.targets(self.situation)
+                    aim[: len(fits)] = fits
+                    aim[self.max_elements :] = verb.grid
+                if verb.argument == "":
+                    say[:] = True
+                else:
+                    kinds = self.vocabulary.kinds[:arguments]
+                    say[: len(kinds)] = [kind == verb.argument for kind in kinds]
+                if not (aim.any() and say.any()):
+                    aim[:], say[:] = False, False
+            self._joint = may_aim, may_say
+        return self._joint
+
+    def masks(self) -> Mask:
+        """The masks of the three parts one after the other, as sb3-contrib takes them: bool (V + T + A,).
+
+        An entry is true exactly if some action with it can be done now. Where no verb that can be done
+        reads a part, its first entry is true, since a part may not be empty.
+        """
+        aim, say = self.joint()
+        parts = [aim.any(axis=1)]
+        for joint, reads in (
+            (aim, [v.targets is not None for v in self.verbs]),
+            (say, [bool(v.argument) for v in self.verbs]),
+        ):
+            part = joint[np.array(reads, bool)].any(axis=0)
+            part[0] |= not part.any()
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def decode(self, action: Any) -> list[Action]:
+        """The actions that (verb, target, argument) stands for.
+
+        Raises:
+            ActionError: it is not in the space.
+            NotNow: it is, but cannot be done now.
+        """
+        try:
+            verb_index, target, argument = (int(number) for number in np.asarray(action).reshape(3))
+        except (TypeError, ValueError) as error:
+            raise ActionError(
+                f"a discrete action is (verb, target, argument), three whole numbers; got {action!r}"
+            ) from error
+        count, targets, arguments = self.nvec
+        for name, value, bound in (
+            ("verb", verb_index, count), ("target", target, targets), ("argument", argument, arguments),
+        ):  # fmt: skip
+            if not 0 <= value < bound:
+                raise ActionError(f"discrete {name} {value}; legal are 0 to {bound - 1}")
+        verb = self.verbs[verb_index]
+        aim, say = self.joint()
+        if not (aim[verb_index, target] and say[verb_index, argument]):
+            raise NotNow(self._why(verb, verb_index, target, argument))
+        point = self.point(target) if verb.targets is not None else None
+        return verb.make(point, self.vocabulary.texts[argument] if verb.argument else "")
+
+    def encode(self, burst: Sequence[Action]) -> NDArray[np.int64]:
+        """The discrete action that does what ``burst`` does, the inverse of ``decode``: int64 (3,).
+
+        Raises:
+            ActionError: none can do it now.
+        """
+        wanted = list(burst)
+        aim, say = self.joint()
+        for k, verb in enumerate(self.verbs):
+            targets = np.flatnonzero(aim[k]).tolist() if verb.targets is not None else [0]
+            arguments = np.flatnonzero(say[k]).tolist() if verb.argument else [0]
+            if not aim[k].any() or not _alike(verb.make((0, 0), "a"), wanted):
+                continue
+            for argument in arguments:
+                text = self.vocabulary.texts[argument] if verb.argument else ""
+                for target in targets:
+                    if verb.make(self.point(target) if verb.targets is not None else None, text) == wanted:
+                        return np.array([k, target, argument], np.int64)
+        shown = "; ".join(str(action.to_dict()) for action in wanted)
+        raise ActionError(f"no discrete action of {', '.join(v.name for v in self.verbs)} can do this now: {shown}")
+
+    def point(self, target: int) -> Point:
+        """The pixel that a target stands for."""
+        if target >= self.max_elements:
+            return self.grid[target - self.max_elements]
+        x, y = self.situation.centers[target].tolist()
+        return x, y
+
+    def _why(self, verb: Verb, verb_index: int, target: int, argument: int) -> str:
+        aim, say = self.joint()
+        if not aim[verb_index].any():
+            return f"{verb.name} cannot be done now"
+        if not aim[verb_index, target]:
+            if target >= self.max_elements:
+                return f"{verb.name} cannot aim at a grid cell"
+            if target >= len(self.situation.rows):
+                return f"{verb.name} cannot act on element {target}: there are {len(self.situation.rows)}"
+            return f"{verb.name} cannot act on element {target} ({self.situation.roles[target]}) now"
+        return f"{verb.name} takes a {verb.argument}, and argument {argument} is none"
+
+
+class NotNow(Exception):
+    """A member of the action space that cannot be done now: the mask says so."""
+
+
+def _alike(made: list[Action], wanted: list[Action]) -> bool:
+    return [action.verb for action in made] == [action.verb for action in wanted]
+
+
+def load_verb(name: str) -> Verb:
+    """A verb by its name in ``VERBS``, or by ``"module:NAME"``.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name in VERBS:
+        return VERBS[name]
+    module, _, attribute = str(name).partition(":")
+    if not attribute:
+        raise ValueError(
+            f"unknown discrete verb {name!r}; legal are {', '.join(VERBS)}, or 'module:NAME'{near(name, VERBS)}"
+        )
+    try:
+        verb = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"discrete verb {name!r} cannot be loaded: {error}") from error
+    if not isinstance(verb, Verb):
+        raise ValueError(f"discrete verb {name!r} is a {type(verb).__name__}; legal is a deskgym.envs.discrete.Verb")
+    return verb

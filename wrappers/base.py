@@ -1,0 +1,65 @@
+"""What deskgym's wrappers have in common.
+
+Three rules let them be put around each other in any order:
+
+- An ``Action`` is in pixels of the real screen, always: every wrapper passes it on untouched. Any other form (a dict,
+  JSON, a sample of the space) is in the frame of the wrapper that gets it, and is translated for the one inside.
+- What a wrapper needs of the desktop it reads from ``self.desktop``, not from the observation, which another wrapper
+  may have changed: ``desktop.elements``, ``desktop.performed``, ``desktop.task``, ``desktop.screen_size``.
+- A part of the observation that is not there is an error when the wrapper is built, not in ``step``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.errors import near
+
+
+class DesktopWrapper(
+    gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any], gymnasium.utils.RecordConstructorArgs
+):
+    """A wrapper of a ``DesktopEnv``, however deep inside it is.
+
+    A subclass that takes arguments calls ``RecordConstructorArgs.__init__(self, ...)`` before this one, so that a spec
+    can build it again.
+
+    Attributes:
+        desktop: the DesktopEnv.
+
+    Raises:
+        TypeError: there is no DesktopEnv inside.
+    """
+
+    def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
+        super().__init__(env)
+        if not isinstance(env.unwrapped, DesktopEnv):
+            raise TypeError(f"{type(self).__name__} wraps a DesktopEnv, got {type(env.unwrapped).__name__}")
+        self.desktop: DesktopEnv = env.unwrapped
+
+    def parts(self) -> dict[str, spaces.Space[Any]]:
+        """The parts of the observation space of what is inside, as a dict of its own."""
+        if not isinstance(self.env.observation_space, spaces.Dict):
+            kind = type(self.env.observation_space).__name__
+            raise ValueError(
+                f"{type(self).__name__} needs an observation of named parts; what is inside gives a {kind}"
+            )
+        return dict(self.env.observation_space.spaces)
+
+    def require(self, part: str) -> spaces.Space[Any]:
+        """The space of one part of the observation.
+
+        Raises:
+            ValueError: what is inside does not give it.
+        """
+        parts = self.parts()
+        if part not in parts:
+            raise ValueError(
+                f"{type(self).__name__} needs the observation {part!r}; what is inside gives {', '.join(parts)}"
+                f"{near(part, parts)}; add it to observation=(...)"
+            )
+        return parts[part]
