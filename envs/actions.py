@@ -183,6 +183,12 @@ def split_keys(text: str) -> tuple[str, ...]:
     return tuple(part if len(part) == 1 else part.strip().lower() for part in parts if part)
 
 
+def is_combination(text: str) -> bool:
+    """Whether this names a key or a combination of keys, such as ``"enter"`` or ``"ctrl+s"``."""
+    keys = split_keys(text)
+    return bool(keys) and all(map(is_key, keys))
+
+
 def _at(action: Action) -> list[Event]:
     return [] if action.x is None else [{"t": "move", "x": action.x, "y": action.y}]
 

@@ -32,7 +32,7 @@ from deskgym.envs.spaces import (
     observation_space,
     parse_computer_action,
 )
-from deskgym.envs.vocabulary import Vocabulary, words_of
+from deskgym.envs.vocabulary import Vocabulary
 
 _LIMITS = ("memory_mb", "disk_mb", "processes", "glx")
 ACTIONS = ("computer", "code", "discrete")
@@ -142,6 +142,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.vocabulary = Vocabulary()
         self.performed: Sequence[Action] | str = ()
         """What the last step carried out: actions in screen pixels, or a program."""
+        self.guards: list[Callable[[Sequence[Action] | str], None]] = []
+        """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
         self._feedback = ""
         self._execution: Mapping[str, Any] | None = None
@@ -205,7 +207,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         Args:
             action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
                 a text; for ``"discrete"`` three numbers. One that the masks forbid does nothing, and
-                ``info["invalid_action"]`` says why.
+                ``info["invalid_action"]`` says why. An ActionError or a NotNow stands for an action that a wrapper
+                refused, and is treated as it would be if it were raised here.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
@@ -215,7 +218,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         clock = _Clock()
         invalid = None
         try:
-            self.performed = self._parse(action)
+            self.performed = self._allowed(self._parse(action))
         except NotNow as error:
             self.performed, invalid = (), str(error)
         except ActionError as error:
@@ -320,7 +323,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             if self.action_form == "code":
                 yield from as_code(burst)
             elif self.discrete is not None:
-                yield self._as_discrete(burst)
+                yield from self._as_discrete(self.discrete, burst)
             else:
                 yield from burst
 
@@ -335,10 +338,17 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         if self.discrete is None and "vocabulary" not in self.parts:
             return Vocabulary()
         config = self.discrete.config if self.discrete else DiscreteConfig()
-        words = task.vocabulary or words_of(task.instruction)
-        return Vocabulary.of_task(task.id, words, (*task.keys, *config.keys), config.max_arguments)
+        kinds = self.discrete.kinds if self.discrete else ("word", "key")
+        return Vocabulary.of_task(task, config.keys, config.max_arguments, kinds)
+
+    def _allowed(self, parsed: Sequence[Action] | str) -> Sequence[Action] | str:
+        for guard in self.guards:
+            guard(parsed)
+        return parsed
 
     def _parse(self, action: Any) -> Sequence[Action] | str:
+        if isinstance(action, ActionError | NotNow):
+            raise action
         if self.discrete is not None:
             return self.discrete.decode(action)
         if self.action_form == "computer":
@@ -350,14 +360,17 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
         return parsed
 
-    def _as_discrete(self, burst: Sequence[Action]) -> NDArray[np.int64]:
-        """The burst as a discrete action; what a script has waited for may be newer than the last observation."""
-        assert self.discrete is not None  # the caller has seen to it
-        try:
-            return self.discrete.encode(burst)
-        except ActionError:
-            self._see(self.screen.elements())
-            return self.discrete.encode(burst)
+    def _as_discrete(self, discrete: DiscreteActions, burst: Sequence[Action]) -> Iterator[NDArray[np.int64]]:
+        """The burst as one discrete action, or as few; each is looked for when those before have been carried out."""
+        while burst:
+            try:
+                yield discrete.encode(burst)
+                return
+            except ActionError:  # what a script has waited for may be newer than the last observation
+                self._see(self.screen.elements())
+            action, count = discrete.encode_start(burst)
+            yield action
+            burst = burst[count:]
 
     def _see(self, elements: Elements) -> None:
         self.elements = elements

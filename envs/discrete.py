@@ -1,15 +1,16 @@
 """The discrete action: a verb, a target and an argument, each one number, with masks of what can be done now.
 
 A target is a row of the ``elements`` observation, or a cell of a coarse grid for what has no element. An argument
-is one of the task's words or one of the keys. Parts that a verb does not read are ignored. Write a ``Verb`` of your own and
-name it ``"my_package.my_module:MY_VERB"`` in ``discrete={"verbs": [...]}``: it then works in every worker process.
+is one of the task's words or one of the keys. Parts that a verb does not read are ignored. Write a ``Verb`` of your
+own and name it ``"my_package.my_module:MY_VERB"`` in ``discrete={"verbs": [...]}``: it then works in every worker
+process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal
 
@@ -17,105 +18,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.actions import Action, split_keys
+from deskgym.envs.actions import Action, is_combination, split_keys
 from deskgym.envs.errors import ActionError, near
-from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observations import NO_ELEMENTS, Elements
+from deskgym.envs.situation import Mask, Point
+from deskgym.envs.situation import Situation as Situation
 from deskgym.envs.vocabulary import Vocabulary
 
-Mask = NDArray[np.bool_]
-Point = tuple[int, int]
 Make = Callable[[Point | None, str], list[Action]]
-
-_BIT = {name: 1 << k for k, name in enumerate(STATE_BITS)}
-_POPUPS = ("popup menu", "tool tip")
-CLICKABLE_ROLES = frozenset(
-    {
-        "push button", "toggle button", "check box", "radio button", "page tab", "menu", "menu item",
-        "check menu item", "radio menu item", "combo box", "list item", "table cell", "tree item", "link", "text",
-        "entry", "password text", "spin button", "slider", "icon", "table column header", "column header",
-        "row header", "table row header", "tear off menu item", "color chooser", "canvas", "drawing area", "terminal",
-    }
-)  # fmt: skip
-"""AT-SPI roles that a person would click; others are clicked through the grid."""
-
-
-class Situation:
-    """What the screen's elements allow now. A verb's ``targets`` reads it.
-
-    Attributes:
-        elements: the rows that the agent sees, at most ``max_elements``.
-        size: width and height of the screen in pixels.
-    """
-
-    def __init__(self, elements: Elements, size: Point) -> None:
-        self.elements, self.size = elements, size
-        self.rows: NDArray[np.int32] = elements.rows
-        self.roles: list[str] = [row[0] for row in elements.texts]
-
-    def has(self, *states: str) -> Mask:
-        """Which rows have all of these states (of ``STATE_BITS``): bool (N,)."""
-        bits = sum(_BIT[state] for state in states)
-        return np.asarray((self.rows[:, 5] & bits) == bits, bool)
-
-    def role(self, roles: frozenset[str] | Sequence[str]) -> Mask:
-        """Which rows have one of these roles: bool (N,)."""
-        return np.fromiter((role in roles for role in self.roles), bool, len(self.roles))
-
-    @cached_property
-    def centers(self) -> NDArray[np.int32]:
-        """The pixels in the middle of the rows: int32 (N, 2)."""
-        return self.rows[:, :2] + self.rows[:, 2:4] // 2
-
-    @cached_property
-    def reachable(self) -> Mask:
-        """Rows that are enabled, on the screen, and not kept from input by a popup or a modal window: bool (N,)."""
-        centers = self.centers
-        on_screen = ((centers >= 0) & (centers < self.size)).all(axis=1)
-        sized = (self.rows[:, 2:4] > 0).all(axis=1)
-        enabled = self.has("sensitive") | self.has("enabled")
-        return on_screen & sized & enabled & self._placed & self._admitted
-
-    @cached_property
-    def clickable(self) -> Mask:
-        """Reachable rows of ``CLICKABLE_ROLES``, and editable ones: bool (N,)."""
-        return self.reachable & (self.role(CLICKABLE_ROLES) | self.has("editable"))
-
-    @cached_property
-    def editable(self) -> Mask:
-        """Reachable rows whose text can be changed: bool (N,)."""
-        return self.reachable & self.has("editable") & ~self.has("read_only")
-
-    @cached_property
-    def typing(self) -> bool:
-        """Whether something that takes text has the focus."""
-        return bool((self.has("focused") & (self.has("editable") | self.role(("terminal",)))).any())
-
-    @cached_property
-    def _placed(self) -> Mask:
-        """List items that lie in what holds them: those of a closed combo box say that they show, at made-up places."""
-        placed = np.ones(len(self.rows), bool)
-        items = np.flatnonzero(self.role(("list item",)) & (self.rows[:, 6] >= 0))
-        parents = self.rows[self.rows[items, 6]]
-        offset = self.centers[items] - parents[:, :2]
-        placed[items] = ((offset >= 0) & (offset < parents[:, 2:4])).all(axis=1)
-        return placed
-
-    @cached_property
-    def _admitted(self) -> Mask:
-        """With a menu, a drop-down list or a modal window open, only what is in it (and the menu bar) takes input."""
-        popup = self.role(_POPUPS[:1]) | self.has("modal")
-        parents = self.rows[:, 6]
-        lists = np.flatnonzero(self.role(("list",)) & (parents >= 0))
-        popup[lists] |= np.array([self.roles[parents[k]] == "combo box" for k in lists], bool)
-        if not popup.any():
-            return np.ones(len(self.rows), bool)
-        admitted = popup.copy()
-        bars = {k for k, role in enumerate(self.roles) if role == "menu bar"} if not self.has("modal").any() else set()
-        for k, parent in enumerate(parents.tolist()):  # parents come before their children
-            if 0 <= parent < k and (admitted[parent] or parent in bars):
-                admitted[k] = True
-        return admitted
+Limit = Callable[["Verb", "DiscreteActions"], Mask]
 
 
 @dataclass(frozen=True)
@@ -196,6 +107,11 @@ class DiscreteConfig:
             raise ValueError(f"discrete max_arguments={self.max_arguments!r}; legal is a number from 1 up")
         if not self.verbs or isinstance(self.verbs, str):
             raise ValueError(f"discrete verbs={self.verbs!r}; legal is a list of {', '.join(VERBS)}")
+        if len(set(self.verbs)) < len(self.verbs):
+            raise ValueError(f"discrete verbs={self.verbs!r}; legal is a list without repeats")
+        for keys in self.keys:
+            if not is_combination(keys):
+                raise ValueError(f"discrete keys: {keys!r} is none; legal are such as 'enter' and 'ctrl+s'")
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any] | None) -> DiscreteConfig:
@@ -222,6 +138,8 @@ class DiscreteActions:
     max_elements: int
     situation: Situation = field(init=False)
     vocabulary: Vocabulary = field(init=False)
+    limits: list[Limit] = field(init=False, default_factory=list)
+    """What a wrapper forbids: for a verb, the targets that it may aim at, bool (T,); all False forbids the verb."""
 
     def __post_init__(self) -> None:
         self.verbs: tuple[Verb, ...] = tuple(load_verb(name) for name in self.config.verbs)
@@ -238,6 +156,11 @@ class DiscreteActions:
     def nvec(self) -> tuple[int, int, int]:
         """How many verbs, targets (elements, then grid cells) and arguments there are."""
         return len(self.verbs), self.max_elements + len(self.grid), self.config.max_arguments
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of argument that the verbs read: ``"word"``, ``"key"``, both or none."""
+        return tuple(kind for kind in ("word", "key") if any(verb.argument == kind for verb in self.verbs))
 
     @property
     def space(self) -> spaces.MultiDiscrete:
@@ -269,6 +192,8 @@ class DiscreteActions:
                     fits = verb.targets(self.situation)
                     aim[: len(fits)] = fits
                     aim[self.max_elements :] = verb.grid
+                for limit in self.limits:
+                    aim &= limit(verb, self)
                 if verb.argument == "":
                     say[:] = True
                 else:
@@ -283,17 +208,14 @@ class DiscreteActions:
         """The masks of the three parts one after the other, as sb3-contrib takes them: bool (V + T + A,).
 
         An entry is true exactly if some action with it can be done now. Where no verb that can be done
-        reads a part, its first entry is true, since a part may not be empty.
+        reads a part, or none can be done at all, its first entry is true, since a part may not be empty.
         """
         aim, say = self.joint()
-        parts = [aim.any(axis=1)]
-        for joint, reads in (
-            (aim, [v.targets is not None for v in self.verbs]),
-            (say, [bool(v.argument) for v in self.verbs]),
-        ):
-            part = joint[np.array(reads, bool)].any(axis=0)
+        aiming = np.array([verb.targets is not None for verb in self.verbs])
+        saying = np.array([bool(verb.argument) for verb in self.verbs])
+        parts = [aim.any(axis=1), aim[aiming].any(axis=0), say[saying].any(axis=0)]
+        for part in parts:
             part[0] |= not part.any()
-            parts.append(part)
         return np.concatenate(parts)
 
     def decode(self, action: Any) -> list[Action]:
@@ -304,11 +226,12 @@ class DiscreteActions:
             NotNow: it is, but cannot be done now.
         """
         try:
-            verb_index, target, argument = (int(number) for number in np.asarray(action).reshape(3))
-        except (TypeError, ValueError) as error:
-            raise ActionError(
-                f"a discrete action is (verb, target, argument), three whole numbers; got {action!r}"
-            ) from error
+            numbers = np.asarray(action)
+        except ValueError:  # a ragged list
+            numbers = np.empty(0)
+        if numbers.shape != (3,) or numbers.dtype.kind not in "iu":
+            raise ActionError(f"a discrete action is (verb, target, argument), three whole numbers; got {action!r}")
+        verb_index, target, argument = numbers.tolist()
         count, targets, arguments = self.nvec
         for name, value, bound in (
             ("verb", verb_index, count), ("target", target, targets), ("argument", argument, arguments),
@@ -319,29 +242,42 @@ class DiscreteActions:
         aim, say = self.joint()
         if not (aim[verb_index, target] and say[verb_index, argument]):
             raise NotNow(self._why(verb, verb_index, target, argument))
-        point = self.point(target) if verb.targets is not None else None
-        return verb.make(point, self.vocabulary.texts[argument] if verb.argument else "")
+        return self._made(verb, target, argument)
 
     def encode(self, burst: Sequence[Action]) -> NDArray[np.int64]:
-        """The discrete action that does what ``burst`` does, the inverse of ``decode``: int64 (3,).
+        """A discrete action that does what ``burst`` does, the inverse of ``decode``: int64 (3,).
+
+        Where several do, it is the first of them. A part that its verb does not read is the first that the masks
+        allow, so that a policy with masks could have chosen it.
 
         Raises:
             ActionError: none can do it now.
         """
         wanted = list(burst)
         aim, say = self.joint()
+        _, any_target, any_argument = np.split(self.masks(), np.cumsum(self.nvec)[:-1])
         for k, verb in enumerate(self.verbs):
-            targets = np.flatnonzero(aim[k]).tolist() if verb.targets is not None else [0]
-            arguments = np.flatnonzero(say[k]).tolist() if verb.argument else [0]
-            if not aim[k].any() or not _alike(verb.make((0, 0), "a"), wanted):
-                continue
+            targets = _choices(aim[k], any_target, verb.targets is not None)
+            arguments = _choices(say[k], any_argument, bool(verb.argument))
             for argument in arguments:
-                text = self.vocabulary.texts[argument] if verb.argument else ""
+                if not targets or not _alike(self._made(verb, targets[0], argument), wanted):
+                    continue
                 for target in targets:
-                    if verb.make(self.point(target) if verb.targets is not None else None, text) == wanted:
+                    if self._made(verb, target, argument) == wanted:
                         return np.array([k, target, argument], np.int64)
         shown = "; ".join(str(action.to_dict()) for action in wanted)
         raise ActionError(f"no discrete action of {', '.join(v.name for v in self.verbs)} can do this now: {shown}")
+
+    def encode_start(self, burst: Sequence[Action]) -> tuple[NDArray[np.int64], int]:
+        """The discrete action that does as much of a burst's start as one can, and how many actions of it that are.
+
+        Raises:
+            ActionError: none does even the first of them.
+        """
+        for count in range(len(burst), 1, -1):
+            with suppress(ActionError):
+                return self.encode(burst[:count]), count
+        return self.encode(burst[:1]), 1
 
     def point(self, target: int) -> Point:
         """The pixel that a target stands for."""
@@ -349,6 +285,10 @@ class DiscreteActions:
             return self.grid[target - self.max_elements]
         x, y = self.situation.centers[target].tolist()
         return x, y
+
+    def _made(self, verb: Verb, target: int, argument: int) -> list[Action]:
+        point = self.point(target) if verb.targets is not None else None
+        return verb.make(point, self.vocabulary.texts[argument] if verb.argument else "")
 
     def _why(self, verb: Verb, verb_index: int, target: int, argument: int) -> str:
         aim, say = self.joint()
@@ -367,8 +307,17 @@ class NotNow(Exception):
     """A member of the action space that cannot be done now: the mask says so."""
 
 
+def _choices(allowed: Mask, masked: Mask, read: bool) -> list[int]:
+    """What ``encode`` tries for one part: all that are allowed; where the part is not read, one that is masked in."""
+    if read:
+        return np.flatnonzero(allowed).tolist()
+    return np.flatnonzero(allowed & masked)[:1].tolist()  # type: ignore[no-any-return]
+
+
 def _alike(made: list[Action], wanted: list[Action]) -> bool:
-    return [action.verb for action in made] == [action.verb for action in wanted]
+    """Whether they differ by nothing but a place."""
+    nowhere = {"x": None, "y": None, "to_x": None, "to_y": None}
+    return [replace(action, **nowhere) for action in made] == [replace(action, **nowhere) for action in wanted]  # type: ignore[arg-type]
 
 
 def load_verb(name: str) -> Verb:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +20,9 @@ _STATE_INDEX = {name: k for k, name in enumerate(STATE_BITS)}
 _SHOWN_STATES = ("active", "checked", "editable", "expanded", "focused", "modal", "pressed", "selected")
 _COLUMNS = len(ELEMENT_COLUMNS)
 _MAX_CELL = 200  # characters of a name or text in one row of the a11y text
+_BREAKS = str.maketrans(
+    {"\t": " ", "\n": "⏎", "\r": "⏎", "\v": "⏎", "\f": "⏎", "\x85": "⏎", "\u2028": "⏎", "\u2029": "⏎"}
+)
 
 
 class Elements(Sequence[Element]):
@@ -77,10 +81,9 @@ class Elements(Sequence[Element]):
         lines = ["index\trole\tname\ttext\tposition\tsize\tstates"]
         for k, (row, texts) in enumerate(zip(self.rows.tolist(), self.texts, strict=True)):
             role, name, text, _ = texts
-            shown = ",".join(name for name in _SHOWN_STATES if row[5] >> _STATE_INDEX[name] & 1)
-            lines.append(
-                f"{k}\t{role}\t{_cell(name)}\t{_cell(text)}\t({row[0]}, {row[1]})\t({row[2]}, {row[3]})\t{shown}"
-            )
+            cells = (str(k), role, cell_text(name), cell_text(text))
+            places = f"({row[0]}, {row[1]})\t({row[2]}, {row[3]})"
+            lines.append("\t".join((*cells, places, shown_states(row[5]))))
         return cut_lines(lines, limit)
 
     def terminal(self, limit: int = TEXT_LENGTHS["terminal"]) -> str:
@@ -97,10 +100,22 @@ def state_names(bits: int) -> frozenset[str]:
     return frozenset(name for name, k in _STATE_INDEX.items() if bits >> k & 1)
 
 
-def _cell(text: str) -> str:
-    """A text that fits one cell of one line."""
-    flat = text.replace("\t", " ").replace("\n", "⏎")
+def one_line(text: str) -> str:
+    """The text with its tabs as spaces and its line breaks as ``⏎``."""
+    return text if text.isprintable() else text.translate(_BREAKS)
+
+
+@lru_cache(maxsize=4096)
+def cell_text(text: str) -> str:
+    """A text that fits one cell of one line: at most 200 characters."""
+    flat = one_line(text)
     return flat if len(flat) <= _MAX_CELL else flat[: _MAX_CELL - 1] + "…"
+
+
+@lru_cache(maxsize=1024)
+def shown_states(bits: int) -> str:
+    """The states that tables of elements tell of, by name."""
+    return ",".join(name for name in _SHOWN_STATES if bits >> _STATE_INDEX[name] & 1)
 
 
 def cut_lines(lines: Sequence[str], limit: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from deskgym.envs.actions import is_combination
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Mistake, bind, kind_of, shown, unknown
 from deskgym.task_suites.params import BUILTIN, DRAWS, render
@@ -95,6 +96,7 @@ class _Checker:
         if sample is not None and splits_are_well:
             self._check_split_sizes()
         self._check_sections(sample)
+        self._check_words(sample)
         self._check_scripts()
 
     def _note(self, message: str, *path: str | int) -> None:
@@ -198,6 +200,19 @@ class _Checker:
             self._template.build(sample if sample is not None else dict.fromkeys(names, UNKNOWN), 0, None)
         except CallMistakes as wrong:
             self._add(wrong)
+
+    def _check_words(self, sample: dict[str, Any] | None) -> None:
+        """The texts and keys of the discrete action; those with parameters as the sample has them."""
+        for key in ("vocabulary", "keys"):
+            for k, text in enumerate(self._given.get(key, ())):
+                try:
+                    made = render(text, sample or {})
+                except CallMistakes:  # reported with the sections
+                    continue
+                if key == "vocabulary" and str(made) == "":
+                    self._note("a word is empty", key, k)
+                if key == "keys" and not is_combination(str(made)):
+                    self._note(f"legal are keys such as 'f5' and 'ctrl+s', got {shown(made)}", key, k)
 
     def _check_scripts(self) -> None:
         feasible = self._file.feasible

@@ -76,7 +76,7 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
         assert self.desktop.task is not None  # reset has drawn it
         self.episode_folder = _new_folder(self.folder, self.desktop.task.id)
         self._writer = RecordingWriter(self.episode_folder)
-        self._writer.file(META, self._meta(seed))
+        self._writer.file(META, self._meta(seed, options))
         self._record(observation, info, {"step": 0})
         return observation, info
 
@@ -139,10 +139,10 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
         if writer is not None:
             writer.close()
 
-    def _meta(self, seed: int | None) -> dict[str, Any]:
+    def _meta(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
         task, spec, machine = self.desktop.task, self.desktop.spec, self.desktop.machine.kind
         assert task is not None  # reset has drawn it
-        made = dict(spec.kwargs) if spec else {}
+        made, inner = dict(spec.kwargs) if spec else {}, self.env.spec
         return {
             "format": FORMAT,
             "task": {
@@ -158,6 +158,9 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
                 "feasible": task.feasible,
             },
             "seed": seed,
+            "options": options,
+            "vocabulary": self.desktop.vocabulary.text(),
+            "wrappers": [wrapper.name for wrapper in inner.additional_wrappers] if inner else [],
             "env_id": spec.id if spec else None,
             "env": made,
             "screen_size": list(self.desktop.screen_size),
