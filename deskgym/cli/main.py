@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
-from deskgym.cli import bench, doctor, image, install, run, tasks, verify, view
+from deskgym.cli import bench, demos, doctor, image, install, run, tasks, verify, view
 
 COMMANDS = {
     "doctor": doctor,
@@ -21,6 +21,7 @@ COMMANDS = {
     "tasks": tasks,
     "run": run,
     "verify": verify,
+    "demos": demos,
     "bench": bench,
     "view": view,
     "image": image,

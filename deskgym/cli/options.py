@@ -32,15 +32,16 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
     )
 
 
-def add_env(parser: argparse.ArgumentParser) -> None:
+def add_env(parser: argparse.ArgumentParser, *, record: bool = True) -> None:
     """What an environment is made with."""
     parser.add_argument("--machine", default="sandbox", help="kind of machine (default: sandbox)")
-    parser.add_argument("--action", default="computer", help="computer (default) or code")
+    parser.add_argument("--action", default="computer", help="computer (default), code or discrete")
     parser.add_argument(
         "--observation", default=",".join(RECORDED), help="parts, with commas (default: %(default)s)", metavar="A,B"
     )
     parser.add_argument("--screen", default="1920x1080", metavar="WxH", help="screen size (default: %(default)s)")
-    parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
+    if record:
+        parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
 
 
 def tasks_of(arguments: argparse.Namespace) -> TaskSource:

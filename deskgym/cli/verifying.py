@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.base import EpisodeResult
 from deskgym.agents.loading import make_agent
 from deskgym.cli.playing import play
+from deskgym.workers import run_jobs
 
 if TYPE_CHECKING:
     import gymnasium
@@ -86,20 +82,7 @@ def verify(
         workers: processes that play at once; 1 plays in this one.
     """
     job = partial(_play_attempt, make_env, resets, seed)
-    if workers == 1:
-        yield from map(job, attempts)
-        return
-    spawn = multiprocessing.get_context("spawn")  # a fork would share this process's threads' locks
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
-        futures = [pool.submit(_work, job, attempt) for attempt in attempts]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            for process in multiprocessing.active_children():
-                process.terminate()
-            pool.shutdown(cancel_futures=True)  # waits for them
-            raise
+    yield from run_jobs(job, attempts, workers)
 
 
 def _play_attempt(make_env: MakeEnv, resets: int, seed: int, attempt: Attempt) -> AttemptReport:
@@ -109,30 +92,3 @@ def _play_attempt(make_env: MakeEnv, resets: int, seed: int, attempt: Attempt) -
             agent = make_agent(attempt.agent)
             results.append(play(env, agent, seed=seed + k, options={"task": attempt.task}))
     return AttemptReport(attempt, tuple(results))
-
-
-_busy = False  # in a worker: an attempt is being played
-
-
-def _begin_worker() -> None:
-    """A terminated worker closes its machine first; Ctrl-C reaches the main process, which terminates."""
-
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        if _busy:
-            raise SystemExit
-        os._exit(1)
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _work(job: Callable[[Attempt], AttemptReport], attempt: Attempt) -> AttemptReport:
-    """Do the job in a worker; the pool would catch SystemExit and go on with the next one."""
-    global _busy
-    _busy = True
-    try:
-        return job(attempt)
-    except SystemExit:
-        os._exit(1)
-    finally:
-        _busy = False

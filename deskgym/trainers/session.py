@@ -1,0 +1,120 @@
+"""One env as a trainer drives it: episodes that end with a score, with a fault, or unfinished."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+import deskgym  # noqa: F401  (registers the environments)
+from deskgym.envs.actions import Action
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.errors import MachineError, SetupError
+
+_DONE = {"computer": Action("done"), "code": "DONE"}
+logger = logging.getLogger("deskgym.trainers")
+
+
+class Session:
+    """An env and the episode that it is in. Building one starts no machine; ``reset`` does.
+
+    What a trainer may not take for a failure of its policy is a ``fault``: a machine that broke, or an evaluation that
+    could not be carried out. Such an episode has no reward.
+
+    Args:
+        env_id: what ``gymnasium.make`` takes: an id, or an EnvSpec (with the wrappers that are around it).
+        options: what else it takes.
+
+    Attributes:
+        env: the env with its wrappers.
+        observation: the last one, or {} before the first.
+        info: Gymnasium's info of the last reset or step.
+        over: whether the episode has ended (or none has begun).
+        truncated: whether it ended at a limit or by a fault.
+        reward: the sum of the rewards so far; None if there was a fault.
+        fault: ``{"kind": ..., "message": ...}`` of this episode, or None.
+
+    Raises:
+        TypeError: the env is not a DesktopEnv.
+    """
+
+    def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
+        self.env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, disable_env_checker=True, **options)
+        if not isinstance(self.env.unwrapped, DesktopEnv):
+            raise TypeError(f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnvs")
+        self.desktop: DesktopEnv = self.env.unwrapped
+        self.observation: Mapping[str, Any] = {}
+        self.info: dict[str, Any] = {}
+        self.over, self.truncated = True, False
+        self.reward: float | None = 0.0
+        self.fault: dict[str, str] | None = None
+
+    def reset(self, seed: int | None = None, task: str | None = None, split: str | None = None) -> None:
+        """Begin an episode; ``task`` and ``split`` override the env's own.
+
+        Raises:
+            TaskError: no such task or split.
+            SetupError: the task's programs did not come up.
+            MachineError: no machine could be had.
+        """
+        options = {name: value for name, value in (("task", task), ("split", split)) if value is not None}
+        self.observation, self.info = {}, {}
+        self.over, self.truncated, self.reward, self.fault = True, False, 0.0, None
+        try:
+            self.observation, self.info = self.env.reset(seed=seed, options=options)
+        except (MachineError, SetupError) as error:
+            self._note({"kind": getattr(error, "kind", "setup"), "message": str(error)})
+            raise
+        self.over = False
+
+    def step(self, action: Any) -> None:
+        """Act.
+
+        Raises:
+            ActionError: the action is not legal (with ``invalid_action="feedback"`` it is a step that does nothing).
+            ResetNeeded: the episode is over.
+        """
+        if self.over:
+            raise gymnasium.error.ResetNeeded("the episode is over: only a reset begins another one")
+        self.observation, reward, terminated, truncated, self.info = self.env.step(action)
+        self._count(float(reward), terminated or truncated, truncated)
+
+    def conclude(self) -> None:
+        """End the episode now, by a DONE that all wrappers see; does nothing when it is over.
+
+        A task that DONE ends is evaluated as at its step limit; one that asks for an answer or FAIL is not solved.
+
+        Raises:
+            ResetNeeded: there was none yet.
+            ValueError: the action form has no DONE that is always there.
+        """
+        if self.desktop.task is None:
+            raise gymnasium.error.ResetNeeded("there is no episode yet: call reset() first")
+        if self.over:
+            return
+        if self.desktop.action_form not in _DONE:
+            raise ValueError(f"action={self.desktop.action_form!r} cannot be concluded; legal are {', '.join(_DONE)}")
+        self.step(_DONE[self.desktop.action_form])
+
+    def close(self) -> None:
+        """Stop the machine; the score stays, and ``reset`` starts a new one. Idempotent."""
+        self.over = True
+        self.env.close()
+
+    def _count(self, reward: float, over: bool, truncated: bool) -> None:
+        self.over, self.truncated = over, truncated
+        if self.reward is not None:
+            self.reward += reward
+        verdict = self.info.get("verdict") or {}
+        if "fault" in self.info:
+            self._note(self.info["fault"])
+        elif verdict.get("error"):
+            self._note({"kind": "evaluation", "message": verdict["error"]})
+
+    def _note(self, fault: Mapping[str, str]) -> None:
+        self.fault, self.reward, self.over = dict(fault), None, True
+        task = self.desktop.task.id if self.desktop.task else None
+        logger.warning("an episode of %s has no reward: %s (%s)", task, fault["message"], fault["kind"])
