@@ -21,6 +21,9 @@ from deskgym.wrappers.joint_discrete import Block
 SHARPNESS = 8.0
 """Hashed texts that share a word or two have a product of about 0.3: this makes it a difference that can be seen."""
 
+KINDS = 8
+"""Numbers that are kept of a text itself: enough to tell sorts of texts apart, too few to learn them by heart."""
+
 READS = ("instruction", "elements", "element_texts", "vocabulary")
 """The parts of ``FlatForSB3``'s observation that the network reads."""
 
@@ -31,8 +34,8 @@ class PointerNet(nn.Module):
     Texts (instruction, elements, arguments) are embedded by one shared linear map. An element is then its states, place
     and role, its agreement with the instruction (the product of both embeddings), and how far it repeats an argument;
     likewise for arguments. Verbs are scored from the pooled elements and arguments. An action's logit is the sum of its
-    verb's, its target's and its argument's score, to which is added how far the instruction names them: so an untrained
-    net tries what is named first.
+    verb's, its target's and its argument's score, to which is added how far the instruction names them and the screen
+    does not show them yet: so an untrained net tries what is named first, and not again.
 
     Args:
         sizes: how many numbers each part of ``READS`` has.
@@ -51,11 +54,12 @@ class PointerNet(nn.Module):
         states = sizes["elements"] // rows
         verbs = len(self.blocks)
         self.embed = nn.Sequential(nn.Linear(ngrams, width, bias=False), nn.LayerNorm(width, elementwise_affine=False))
-        self.element = _mlp(states + 2 * width + 2, width)
-        self.argument = _mlp(2 * width + 2, width)
+        self.kind = nn.Linear(ngrams, KINDS, bias=False)
+        self.element = _mlp(states + KINDS + 2 * width + 2, width)
+        self.argument = _mlp(KINDS + 2 * width + 2, width)
         self.context = _mlp(3 * width, width)
         self.verb = nn.Linear(width, verbs)
-        self.agreement = nn.Parameter(torch.ones(2, verbs))
+        self.agreement = nn.Parameter(torch.ones(3, verbs))
         self.target = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, verbs))
         self.say = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, verbs))
         cells = max([block.targets - rows for block in self.blocks if block.reads_target], default=0)
@@ -65,13 +69,13 @@ class PointerNet(nn.Module):
 
     def forward(self, parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Logits (batch, actions) and the value's last hidden layer (batch, width)."""
-        elements, arguments, context, named, wanted = self._read(parts)
+        elements, arguments, context, (named, wanted, done) = self._read(parts)
         batch = context.shape[0]
         verbs = self.verb(context)
         targets = self.target(torch.cat((elements, _beside(context, elements)), -1))
         says = self.say(torch.cat((arguments, _beside(context, arguments)), -1))
         targets = targets + self.agreement[0] * named
-        says = says + self.agreement[1] * wanted
+        says = says + self.agreement[1] * wanted - self.agreement[2] * done
         if self.cells is not None:
             targets = torch.cat((targets, self.cells(context).reshape(batch, -1, len(self.blocks))), 1)
         logits = []
@@ -82,10 +86,11 @@ class PointerNet(nn.Module):
             logits.append((verb + aim + say).reshape(batch, -1))
         return torch.cat(logits, 1), self.value(context)
 
-    def _read(self, parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _read(self, parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Elements (batch, rows, width), arguments (batch, arguments, width), their context (batch, width).
 
-        And how far the instruction names each element (batch, rows, 1) and each argument (batch, arguments, 1).
+        And how far the instruction names each element (batch, rows, 1) and each argument (batch, arguments, 1), and how
+        far the screen shows each argument already (batch, arguments, 1).
         """
         instruction = parts["instruction"]
         batch = instruction.shape[0]
@@ -94,17 +99,20 @@ class PointerNet(nn.Module):
         words = parts["vocabulary"].reshape(batch, self.arguments, -1)
         asked = self.embed(instruction)
         seen, said = self.embed(texts), self.embed(words)
+        sort_seen, sort_said = SHARPNESS * self.kind(texts), SHARPNESS * self.kind(words)
         named = SHARPNESS * torch.einsum("bnd,bd->bn", texts, instruction)[..., None]
         wanted = SHARPNESS * torch.einsum("bad,bd->ba", words, instruction)[..., None]
         repeats = torch.einsum("bnd,bad->bna", texts, words)  # how far an element's text is an argument's
         shown = (repeats * wanted[:, None, :, 0]).amax(2, keepdim=True)
-        elements = self.element(torch.cat((states, seen * asked[:, None], _beside(asked, seen), named, shown), -1))
-        done = SHARPNESS * repeats.amax(1)[..., None]
-        arguments = self.argument(torch.cat((said * asked[:, None], _beside(asked, said), wanted, done), -1))
+        elements = self.element(
+            torch.cat((states, sort_seen, seen * asked[:, None], _beside(asked, seen), named, shown), -1)
+        )
+        done = SHARPNESS * (2 * repeats.amax(1)[..., None] - 1).clamp(min=0)
+        arguments = self.argument(torch.cat((sort_said, said * asked[:, None], _beside(asked, said), wanted, done), -1))
         here = states[..., :1]  # padding rows take no part in the pooling
         pooled = (elements * here).amax(1)
         context = self.context(torch.cat((asked, pooled, arguments.amax(1)), -1))
-        return elements, arguments, context, named, wanted
+        return elements, arguments, context, (named, wanted, done)
 
 
 def _mlp(inputs: int, width: int) -> nn.Sequential:

@@ -174,6 +174,8 @@ def play_some(tasks: str, weights: Path, cases: list[Case]) -> list[tuple[str, s
             }
             result = play(env, agents[who](), seed=seed, options={"task": task})
             outcomes.append((who, task, result.outcome))
+            if result.outcome not in ("solved", "failed"):
+                print(f"{who}: {task} seed {seed}: {result.outcome}: {result.message}")
     return outcomes
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 _TOKEN = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)|\w+|[:<>=!]=|[-=]>|\*\*|[^\w\s]")
 NUMBER, WORD, SYMBOL = 1.5, 1.0, 0.3
 """Weights of whole tokens. What a task asks for is told by its numbers, then its words; symbols are everywhere."""
+WHOLE = 1.5
+"""Weight of what stands between spaces and is made of several tokens: a formula, a path, an assignment."""
 PAIR = 0.3
 """Weight of two tokens side by side in one line."""
 PIECES = 0.5
@@ -27,7 +29,7 @@ _SIGN = 31  # the bit of the CRC-32 that is the sign
 
 
 def hashed(text: str, size: int) -> NDArray[np.float32]:
-    """The text's words, numbers and symbols, pairs of them, and trigrams of words of more than 3 characters, hashed.
+    """The text's words, numbers and symbols, pairs of them, formulas as wholes, and trigrams of longer words, hashed.
 
     The product of two such arrays tells how much two texts have in common. Case does not count.
 
@@ -85,10 +87,18 @@ def _line(line: str, size: int) -> NDArray[np.float32]:
         own, heavy = _features(token)
         hashes += own
         weights += heavy
+    wholes = [whole for whole in map(_trimmed, line.casefold().split()) if len(tokens(whole)) > 1]
+    hashes += [zlib.crc32(f"#{whole}".encode("utf-8", "surrogatepass")) for whole in wholes]
+    weights += [WHOLE] * len(wholes)
     pairs = [zlib.crc32(f"{one} {two}".encode("utf-8", "surrogatepass")) for one, two in pairwise(found)]
     numbers = np.array(hashes + pairs, np.int64)
     signed = np.array(weights + [PAIR] * len(pairs)) * (1 - 2 * (numbers >> _SIGN))
     return np.bincount(numbers % size, signed, size).astype(np.float32)
+
+
+def _trimmed(whole: str) -> str:
+    """Without the quotes and the punctuation around it."""
+    return whole.strip("\"'`“”").rstrip(".,;:!?\"'`“”")
 
 
 @lru_cache(16384)
