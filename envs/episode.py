@@ -36,6 +36,7 @@ class FinalState:
         seed: the seed that drew it, or None for a task without parameters.
         steps: how many steps the agent took.
         reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
+        scratch: what readers keep for each other, such as where a program's parts are; never recorded.
     """
 
     machine: Machine
@@ -45,6 +46,7 @@ class FinalState:
     seed: int | None = None
     steps: int = 0
     reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
+    scratch: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.science.kalgebra import state
 from deskgym.task_suites.science.kalgebra.expressions import (
     Curve,
@@ -22,6 +24,7 @@ from deskgym.task_suites.science.kalgebra.expressions import (
     surface,
 )
 from deskgym.task_suites.science.kalgebra.gold import reference_curve, reference_surface
+from deskgym.task_suites.science.kalgebra.program import KAlgebra
 
 Outcome = tuple[bool, str]
 Points = Mapping[tuple[float, ...], bool]
@@ -30,12 +33,20 @@ _NUMBER = re.compile(r"[\s\d.,+e-]*")
 _NOT_RUNNING = "KAlgebra is not running any more"
 
 
-def _read(final: FinalState, name: str, read: Callable[[Any], T | None]) -> T:
-    final.read_once("kalgebra.front", state.front)
-    result = final.read_once(f"kalgebra.{name}", read)
+def _read(final: FinalState, name: str, read: Callable[[KAlgebra], T]) -> T:
+    final.read_once("kalgebra.front", partial(_of, final, state.front))
+    result = final.read_once(f"kalgebra.{name}", partial(_of, final, read))
     if result is None:
         raise CheckFailed(_NOT_RUNNING)  # the agent ended it
     return result
+
+
+def _of(final: FinalState, read: Callable[[KAlgebra], T], machine: Machine) -> T | None:
+    """What ``read`` gives of the running KAlgebra, which is found once: that takes its whole tree. None if it ended."""
+    if "kalgebra" not in final.scratch:
+        final.scratch["kalgebra"] = KAlgebra.find(machine)
+    kalgebra: KAlgebra | None = final.scratch["kalgebra"]
+    return None if kalgebra is None else read(kalgebra)
 
 
 def _variables(final: FinalState) -> dict[str, Expression]:

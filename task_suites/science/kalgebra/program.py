@@ -60,7 +60,7 @@ def open_(
     argv = ["kalgebra", *_geometry(machine.display.size)]
     machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
     program = AccessibleProgram(machine, APP)
-    kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0)
+    kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0, texts=False)
     for name, expression in (variables or {}).items():
         kalgebra.set_variable(name, expression)
     for expression in functions:
@@ -123,9 +123,13 @@ class KAlgebra:
         """
         program = AccessibleProgram(machine, APP)
         program.end_others()
-        if program.tree() is None:
+        root = program.tree(texts=False)
+        if root is None:
             return None
-        return program.wait("its window", lambda root: cls(program, root), timeout=3.0)
+        try:
+            return cls(program, root)
+        except LookupError:
+            return program.wait("its window", lambda root: cls(program, root), timeout=3.0, texts=False)
 
     def current_tab(self) -> str:
         """The name of the tab in front: that of the tabs' list."""

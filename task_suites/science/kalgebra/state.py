@@ -1,7 +1,7 @@
 """KAlgebra's state as JSON-able data, read through accessibility and the screen from the unmodified program.
 
-Each reader takes the machine and gives None when KAlgebra does not run any more. They press tabs to see what is behind
-them, so ``front`` must be read first; ``FinalState.read_once`` and the checks see to that.
+Readers press tabs to see what is behind them, so ``front`` must be read first; ``FinalState.read_once`` and the checks
+see to that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from deskgym.envs.accessible import Node
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import SetupError
-from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.science.kalgebra.expressions import ExpressionError, evaluate, parse
 from deskgym.task_suites.science.kalgebra.program import TABS, KAlgebra, rows
 
@@ -32,11 +31,8 @@ _ASIDE = [{"t": "move", "x": 1, "y": 1}]  # where the pointer hides nothing
 _STILL = SettlePolicy(quiet_ms=60, cap_ms=1000)
 
 
-def front(machine: Machine) -> dict[str, Any] | None:
+def front(kalgebra: KAlgebra) -> dict[str, Any]:
     """What shows without touching anything: the tab, the mode and the checked menu items."""
-    kalgebra = KAlgebra.find(machine)
-    if kalgebra is None:
-        return None
     checked = {node.name for node in kalgebra.menu_bar.walk() if "checked" in node.states}
     short = {name: tab for tab, name in TABS.items()}
     return {
@@ -49,13 +45,10 @@ def front(machine: Machine) -> dict[str, Any] | None:
     }
 
 
-def calculator(machine: Machine) -> dict[str, Any] | None:
+def calculator(kalgebra: KAlgebra) -> dict[str, Any]:
     """Variables and log: ``{"variables": {name: value text}, "log": [{"input", "result"}, ...]}``."""
-    kalgebra = KAlgebra.find(machine)
-    if kalgebra is None:
-        return None
     kalgebra.show_tab("calculator")
-    machine.display.perform(_ASIDE, _STILL)  # the log comes after the variables
+    kalgebra.machine.display.perform(_ASIDE, _STILL)  # the log comes after the variables
     log = kalgebra.program.wait("the calculator's log", lambda page: (_log(page),), kalgebra.log, 3.0)[0]
     table = kalgebra.program.look(kalgebra.variables)
     variables = {name.name: value.name for name, value in rows(table) if name.name}
@@ -100,15 +93,12 @@ def _with_complex(variables: dict[str, str], log: list[dict[str, str]]) -> dict[
     return values
 
 
-def plots(machine: Machine) -> dict[str, Any] | None:
+def plots(kalgebra: KAlgebra) -> dict[str, Any]:
     """The 2D graph: ``{"functions": [{"name", "expression", "shown", "color"}, ...], "viewport": {...}}``."""
-    kalgebra = KAlgebra.find(machine)
-    if kalgebra is None:
-        return None
     kalgebra.show_tab("2d")
     kalgebra.show_function_tab("List")
-    machine.display.perform(_ASIDE, _STILL)
-    screen = machine.display.capture()
+    kalgebra.machine.display.perform(_ASIDE, _STILL)
+    screen = kalgebra.machine.display.capture()
     look = kalgebra.program.look
     functions = [
         {
@@ -135,7 +125,7 @@ def _swatch(screen: NDArray[np.uint8], cell: Node) -> str | None:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def space(machine: Machine) -> dict[str, Any] | None:
+def space(kalgebra: KAlgebra) -> dict[str, Any]:
     """The 3D graph: ``{"expression": text, "plotted": whether the picture is that of the text}``.
 
     The text alone does not prove that it was submitted. Return submits it again, and the picture, from the same point
@@ -145,14 +135,11 @@ def space(machine: Machine) -> dict[str, Any] | None:
     Raises:
         SetupError: the picture cannot be seen, or does not follow.
     """
-    kalgebra = KAlgebra.find(machine)
-    if kalgebra is None:
-        return None
     kalgebra.show_tab("3d")
     text = kalgebra.program.look(kalgebra.surface_input).text
     if not text.strip():
         return {"expression": "", "plotted": False}
-    machine.display.perform(_ASIDE, _STILL)
+    kalgebra.machine.display.perform(_ASIDE, _STILL)
     kalgebra.program.press(kalgebra.menu_bar.find("menu item", "Reset View"))
     before = kalgebra.picture()
     kalgebra.submit_surface()

@@ -1,0 +1,207 @@
+"""Wrappers around wrappers: Gymnasium's checker, AsyncVectorEnv and a real program, through all of them at once."""
+
+import warnings
+from functools import partial
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from fake_desktops import keeps_the_contract
+from gymnasium.vector import AsyncVectorEnv
+from stable_baselines3.common import env_checker
+
+from deskgym.envs.actions import Action
+from deskgym.wrappers import (
+    AccessibilityText,
+    AnthropicComputerUse,
+    CoordinateFrame,
+    DownscaleScreenshot,
+    ExecutionFeedback,
+    FlatForSB3,
+    GuiOnly,
+    HistoryWindow,
+    JointDiscrete,
+    OpenAIComputerUse,
+    PartialCredit,
+    RegionOfInterest,
+    SetOfMark,
+    TimeLimitSeconds,
+)
+
+
+def for_grounders(env):
+    """A GUI policy that points into a small picture, 0 to 1000, with marks and the last three steps."""
+    env = PartialCredit(TimeLimitSeconds(GuiOnly(AccessibilityText(SetOfMark(env), budget=2000)), 600))
+    return HistoryWindow(CoordinateFrame(DownscaleScreenshot(env, scale=0.5), "thousand"), k=2, parts=("elements",))
+
+
+def the_other_way_round(env):
+    env = GuiOnly(TimeLimitSeconds(CoordinateFrame(SetOfMark(env), "unit"), 600))
+    return PartialCredit(HistoryWindow(AccessibilityText(env, form="xml"), k=1, parts=("elements",)))
+
+
+def for_responses(env):
+    """A language model that answers with a whole response."""
+    env = PartialCredit(CoordinateFrame(SetOfMark(AccessibilityText(env, preset="spider2v"), "spider2v"), "thousand"))
+    return HistoryWindow(ExecutionFeedback(env), k=3, form="both", parts=("elements",))
+
+
+def for_openai(env):
+    return HistoryWindow(OpenAIComputerUse(PartialCredit(GuiOnly(env)), display=(80, 60)), k=1, parts=("elements",))
+
+
+def for_anthropic(env):
+    return TimeLimitSeconds(AnthropicComputerUse(SetOfMark(env), display=(80, 60)), 600)
+
+
+def for_networks(env):
+    env = PartialCredit(TimeLimitSeconds(GuiOnly(RegionOfInterest(env, (0, 0, 80, 60))), 600))
+    return FlatForSB3(JointDiscrete(HistoryWindow(env, k=2, parts=("elements",))), ngrams=16)
+
+
+STACKS = {
+    "grounders": (for_grounders, {"invalid_action": "feedback"}),
+    "other order": (the_other_way_round, {"invalid_action": "feedback"}),
+    "responses": (for_responses, {"action": "code", "invalid_action": "feedback"}),
+    "openai": (for_openai, {"invalid_action": "feedback"}),
+    "anthropic": (for_anthropic, {"invalid_action": "feedback"}),
+    "networks": (for_networks, {"action": "discrete"}),
+}
+
+
+def accepts_samples(env, steps=15):
+    """Random actions of the outer space are carried out, and every observation is in the space."""
+    env.reset(seed=3)
+    env.action_space.seed(3)
+    for _ in range(steps):
+        observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        assert observation in env.observation_space
+        assert "fault" not in info
+        if terminated or truncated:
+            assert info["verdict"]["error"] is None
+            env.reset()
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_stack_keeps_gymnasiums_contract(name):
+    wrap, options = STACKS[name]
+    env = wrap(gym.make("test/WrappedFake-v0", disable_env_checker=True, **options))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*different from the unwrapped version.*")
+        gym.utils.env_checker.check_env(env, skip_render_check=True)
+    accepts_samples(env)
+    env.close()
+
+
+@pytest.mark.parametrize("name", ["other order", "networks"])
+def test_a_stack_is_built_again_from_its_spec(name):
+    wrap, options = STACKS[name]
+    keeps_the_contract(lambda env: PartialCredit(wrap(env)), **options)
+
+
+def test_stacks_work_in_an_async_vector():
+    def make(name):
+        wrap, options = STACKS[name]
+        return wrap(gym.make("test/WrappedFake-v0", disable_env_checker=True, **options))
+
+    for name in ("grounders", "networks"):
+        vector = AsyncVectorEnv([partial(make, name)] * 2)
+        vector.reset(seed=1)
+        for _ in range(4):
+            observations, rewards, *_ = vector.step(vector.action_space.sample())
+        assert rewards.shape == (2,) and observations in vector.observation_space
+        vector.close()
+
+
+def test_sb3_takes_the_stack_for_networks():
+    wrap, options = STACKS["networks"]
+    env = wrap(gym.make("test/WrappedFake-v0", disable_env_checker=True, **options))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env_checker.check_env(env)
+    env.close()
+
+
+# --- on a real program
+
+
+def kalgebra(**options):
+    return gym.make(
+        "deskgym/Science-v0",
+        task="kalgebra/plot-2d",
+        screen_size=(960, 600),
+        observation=("screenshot", "elements", "a11y", "instruction", "feedback"),
+        max_steps=60,
+        **options,
+    )
+
+
+def solves(env):
+    """The oracle's actions, which pass every wrapper untouched, earn the reward."""
+    env.reset(seed=5)
+    for action in env.unwrapped.oracle():
+        observation, reward, terminated, _, info = env.step(action)
+        assert observation in env.observation_space
+    assert terminated and reward == 1.0 and info["verdict"]["success"]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["grounders", "other order", "openai", "anthropic"])
+def test_the_oracle_solves_a_real_task_through_a_stack(name):
+    env = STACKS[name][0](kalgebra(invalid_action="feedback"))
+    try:
+        accepts_samples(env, 5)
+        solves(env)
+    finally:
+        env.close()
+
+
+@pytest.mark.sandbox
+def test_a_response_solves_a_real_task():
+    env = for_responses(kalgebra(action="code", invalid_action="feedback"))
+    try:
+        env.reset(seed=5)
+        actions = list(env.unwrapped.task.params.items())
+        expression = dict(actions)["expression"]
+        tab = env.unwrapped.screen.find(role="page tab", name="2D Graph").center
+        x, y = (round(1000 * place / size) for place, size in zip(tab, (960, 600), strict=True))
+        clicked = env.step(f"First the tab.\n```python\npyautogui.click({x}, {y})\n```")[4]
+        assert [one["status"] for one in clicked["executions"]] == ["success"]
+        _, reward, terminated, _, info = env.step(
+            f"```python\npyautogui.write({expression!r} + '\\n')\n```\nand now\n```\nDONE\n```"
+        )
+        assert terminated and reward == 1.0, info["executions"]
+    finally:
+        env.close()
+
+
+@pytest.mark.sandbox
+def test_masks_stay_exact_through_a_stack_on_a_real_program():
+    env = for_networks(kalgebra(action="discrete"))
+    try:
+        env.reset(seed=5)
+        masks = env.get_wrapper_attr("action_masks")
+        rng = np.random.default_rng(0)
+        for _ in range(10):
+            chosen = int(rng.choice(np.flatnonzero(masks())))
+            *_, terminated, truncated, info = env.step(chosen)
+            assert "invalid_action" not in info
+            if terminated or truncated:
+                env.reset()
+        refused = np.flatnonzero(~masks())
+        assert "invalid_action" in env.step(int(rng.choice(refused)))[4]
+        assert env.unwrapped.performed == ()
+    finally:
+        env.close()
+
+
+def test_an_action_in_screen_pixels_passes_every_stack():
+    for name, (wrap, options) in STACKS.items():
+        if name in ("networks", "responses"):
+            continue  # discrete and code take no Action
+        env = wrap(gym.make("test/WrappedFake-v0", disable_env_checker=True, **options))
+        env.reset(seed=0)
+        env.step(Action("click", 150, 110))
+        assert list(env.unwrapped.performed) == [Action("click", 150, 110)], name
+        env.close()
