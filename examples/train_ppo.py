@@ -173,7 +173,7 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
     progress.update(bar, completed=minutes * 60)
     if (folder / "test.json").exists():
         return
-    rates = test(vec, model, args, masks, progress)
+    rates = test(vec, model, args, args.test_episodes if masks else args.test_episodes // 2, masks, progress)
     (folder / "test.json").write_text(json.dumps(rates))
     log(folder, {"elapsed": run.elapsed, "episodes": run.episodes, "test": rates})
 
@@ -182,10 +182,10 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
 
 
 def test(
-    vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, masks: bool, progress: Progress
+    vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, count: int, masks: bool, progress: Progress
 ) -> dict[str, dict[str, Any]]:
     """Success per rung on instances of the test split; without a model, of random actions that the masks allow."""
-    episodes = [(task, "test", args.seed + 1000 + k) for k in range(args.test_episodes) for task in args.tasks]
+    episodes = [(task, "test", args.seed + 1000 + k) for k in range(count) for task in args.tasks]
     for k in range(vec.num_envs):
         vec.env_method("set_queue", episodes[k :: vec.num_envs], indices=[k])
     bar = progress.add_task("  held-out", total=len(episodes), note="")
@@ -248,11 +248,16 @@ def log(folder: Path, line: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=LADDER, help="rungs, in order")
-    parser.add_argument("--envs", type=int, default=6, help="desktops at once")
-    parser.add_argument("--minutes", type=float, default=18, help="of training, at most")
-    parser.add_argument("--ablation-minutes", type=float, default=4, help="of training without masks")
+    parser.add_argument("--envs", type=int, default=8, help="desktops at once")
+    parser.add_argument("--minutes", type=float, default=21, help="of training, at most")
+    parser.add_argument("--ablation-minutes", type=float, default=2.5, help="of training without masks")
     parser.add_argument("--no-ablation", action="store_true")
-    parser.add_argument("--test-episodes", type=int, default=40, help="held-out instances per rung")
+    parser.add_argument(
+        "--test-episodes",
+        type=int,
+        default=40,
+        help="held-out instances per rung; half as many for the ablation and for random actions",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))
     args = parser.parse_args()
@@ -267,7 +272,9 @@ def main() -> None:
         with Progress(*columns) as progress:
             train(args, vec, "masks", args.minutes, True, progress)
             if not (args.out / "random.json").exists():
-                (args.out / "random.json").write_text(json.dumps(test(vec, None, args, True, progress)))
+                (args.out / "random.json").write_text(
+                    json.dumps(test(vec, None, args, args.test_episodes // 2, True, progress))
+                )
             if not args.no_ablation:
                 train(args, vec, "no masks", args.ablation_minutes, False, progress)
     finally:

@@ -1,0 +1,37 @@
+"""The README's Python, and that of docs/wrappers.md, run as written."""
+
+import re
+import warnings
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/wrappers.md")
+BLOCKS = [
+    pytest.param(code, id=f"{page}-{number}")
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"^```python\n(.*?)\n```$", (ROOT / page).read_text(), re.DOTALL | re.M))
+]
+
+
+def test_there_is_python_to_run():
+    assert len(BLOCKS) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("code", BLOCKS)
+def test_a_block_runs(code):
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(code, "README", "exec"), names)
+        finally:
+            for value in names.values():
+                if isinstance(value, gym.Env):
+                    value.close()
+    if "oracle()" in code:
+        assert names["reward"] == 1.0
