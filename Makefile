@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 .DEFAULT_GOAL := help
@@ -21,21 +22,28 @@ define install_packages
 	  || { tail -20 .setup-apt.log; exit 1; }; fi
 endef
 
-$(VENV)/.installed: setup.cfg pyproject.toml
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "deskgym needs Python 3.11 or newer; set PYTHON="; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(APT) update -qq && $(APT) install -y -qq python3-venv; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: setup.cfg pyproject.toml | $(VENV)/bin/python
 	@echo "installing Python packages into $(VENV)"
-	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@# a CPU build of torch first, so that nothing pulls gigabytes of CUDA; TORCH= leaves the choice to pip
-	@[ -z "$(TORCH)" ] || $(BIN)/python -m pip install -q --disable-pip-version-check $(TORCH)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@$(PIP) -e .
 	@touch $@
+
+# A CPU build of torch first, so that nothing pulls gigabytes of CUDA; TORCH= leaves the choice to pip.
+$(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/python
+	@echo "installing Python packages for training, tests and checks into $(VENV)"
+	@[ -z "$(TORCH)" ] || $(PIP) $(TORCH)
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.installed
 
 setup: $(VENV)/.installed  ## programs and Python packages for the science suite
 	$(call install_packages,core science)
 
-setup-test: setup
-	$(call install_packages,test)
+setup-test: $(VENV)/.installed-dev  ## the same, with all that training and the tests need
+	$(call install_packages,core science test)
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
 	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --screen 1280x720 --record out/demo
@@ -48,12 +56,12 @@ test: setup-test  ## the tests, without those marked slow
 test-all: setup-test  ## all the tests
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.installed  ## ruff and mypy
+check: $(VENV)/.installed-dev  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p deskgym
 
-bench: setup  ## the step loop against a conventional one; writes out/bench
+bench: setup-test  ## the step loop against a conventional one; writes out/bench
 	$(BIN)/deskgym bench --out out/bench
 
 clean:  ## remove what was built, never what you recorded

@@ -22,7 +22,7 @@ class RandomAgent:
 
     They are samples of the ``"computer"`` action space, written as Python where the env takes code: a sample of the
     ``"code"`` space is a text that hardly ever parses. Of the ``"discrete"`` space they are what can be done now:
-    a verb, then what goes with it. Equal tasks get equal actions.
+    a verb, then what goes with it; an end only where nothing else can be done. Equal tasks get equal actions.
 
     Args:
         seed: together with the task it fixes the actions.
@@ -57,9 +57,10 @@ class RandomAgent:
 
     def _discrete(self, discrete: DiscreteActions) -> NDArray[np.int64]:
         targets, arguments = discrete.joint()
-        able = [k for k, verb in enumerate(discrete.verbs) if targets[k].any() and verb.name not in (*STOPS, "answer")]
-        if not able:
-            raise ActionError("no verb but those that end the episode can be done now")
-        verb = self._rng.choice(able)
+        able = np.flatnonzero(targets.any(axis=1))
+        going_on = [k for k in able if discrete.verbs[k].name not in (*STOPS, "answer")]
+        if not len(able):
+            raise ActionError("no verb can be done now")
+        verb = self._rng.choice(going_on or able)
         chosen = (self._rng.choice(np.flatnonzero(part[verb])) for part in (targets, arguments))
         return np.array([verb, *chosen], np.int64)

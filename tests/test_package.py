@@ -53,6 +53,7 @@ def test_the_wheel_holds_code_tasks_and_pages_and_no_tests(wheel):
     assert "deskgym/py.typed" in names
     assert "deskgym/envs/guest/openbox.xml" in names
     assert "deskgym/task_suites/science/kalgebra/tasks/plot-2d.yaml" in names
+    assert "deskgym/task_suites/science/kalgebra/tasks/ladder/1-tab.yaml" in names
     assert any(name.startswith("deskgym/viewer/") and name.endswith(".html") for name in names)
     assert all(name.startswith(("deskgym/", "deskgym-")) for name in names)
 
