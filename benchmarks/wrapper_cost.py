@@ -1,15 +1,17 @@
 """What each wrapper adds to a step: ``python -m deskgym.benchmarks.wrapper_cost``.
 
-Each wrapper is around KAlgebra on a real desktop, and random clicks are made. A clock inside it measures the step of what
-is inside, so that the difference is the wrapper's own time, step by step, and the noise of the desktop falls out.
+Each wrapper is around KAlgebra on a real desktop, and random clicks are made. A clock inside it measures the step of
+what is inside, so that the difference is the wrapper's own time, step by step, and the noise of the desktop falls out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -19,36 +21,76 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym import wrappers as w
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.cli.output import print_json, print_table, progress
+from deskgym.envs.actions import Action
 
 Env = gym.Env[Any, Any]
-Wrap = Callable[[Env], Env]
+Point = tuple[int, int]
 
 SCREEN = (1920, 1080)
 PARTS = ("screenshot", "elements", "a11y", "instruction", "feedback")
 DISCRETE = {"verbs": ["click", "press"]}
+FOLDER = tempfile.TemporaryDirectory()
 
-CASES: dict[str, tuple[str, Wrap]] = {
-    "SetOfMark": ("computer", w.SetOfMark),
-    "AccessibilityText, table": ("computer", w.AccessibilityText),
-    "AccessibilityText, XML": ("computer", lambda env: w.AccessibilityText(env, form="xml")),
-    "HistoryWindow, messages": ("computer", lambda env: w.HistoryWindow(env, form="messages")),
-    "HistoryWindow, arrays": ("computer", lambda env: w.HistoryWindow(env, parts=("elements",))),
-    "ExecutionFeedback": ("computer", w.ExecutionFeedback),
-    "DownscaleScreenshot": ("computer", lambda env: w.DownscaleScreenshot(env, scale=0.5)),
-    "RegionOfInterest": ("computer", lambda env: w.RegionOfInterest(env, box=(100, 100, 800, 600))),
-    "CoordinateFrame": ("computer", lambda env: w.CoordinateFrame(env, "thousand")),
-    "OpenAIComputerUse": ("computer", w.OpenAIComputerUse),
-    "AnthropicComputerUse": ("computer", w.AnthropicComputerUse),
-    "GuiOnly": ("computer", w.GuiOnly),
-    "TimeLimitSeconds": ("computer", lambda env: w.TimeLimitSeconds(env, 600)),
-    "PartialCredit": ("computer", w.PartialCredit),
-    "JointDiscrete": ("discrete", w.JointDiscrete),
-    "FlatForSB3": ("discrete", lambda env: w.FlatForSB3(env, screenshot=False)),
+
+@dataclass(frozen=True)
+class Case:
+    """A wrapper, the action that it is given for a click on a point, and what else its user calls after a step."""
+
+    wrap: Callable[[Env], Env]
+    act: Callable[[Point], Any] = lambda point: {"action": "click", "x": point[0], "y": point[1]}
+    after: Callable[[Any, Any], object] | None = None
+    discrete: bool = False
+
+
+def _openai(point: Point) -> dict[str, Any]:
+    action = {"type": "click", "x": point[0], "y": point[1], "button": "left"}
+    return {"type": "computer_call", "call_id": "1", "action": action, "pending_safety_checks": []}
+
+
+def _anthropic(point: Point) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "1", "name": "computer", "input": {"action": "left_click", "coordinate": point}}
+
+
+def _thousand(point: Point) -> dict[str, Any]:
+    return {"action": "click", "x": point[0] / SCREEN[0] * 1000, "y": point[1] / SCREEN[1] * 1000}
+
+
+def _halved(point: Point) -> dict[str, Any]:
+    return {"action": "click", "x": point[0] // 2, "y": point[1] // 2}
+
+
+def _output(env: Any, observation: Any) -> object:
+    return env.output(observation)
+
+
+CASES = {
+    "SetOfMark": Case(w.SetOfMark),
+    "AccessibilityText, table": Case(w.AccessibilityText),
+    "AccessibilityText, XML": Case(lambda env: w.AccessibilityText(env, form="xml")),
+    "HistoryWindow, arrays": Case(lambda env: w.HistoryWindow(env, parts=("elements",))),
+    "HistoryWindow, messages": Case(lambda env: w.HistoryWindow(env, form="messages")),
+    "HistoryWindow, messages, with messages()": Case(
+        lambda env: w.HistoryWindow(env, form="messages"), after=lambda env, _: env.messages()
+    ),
+    "ExecutionFeedback": Case(w.ExecutionFeedback, lambda point: json.dumps({"action": "click", "point": point})),
+    "DownscaleScreenshot": Case(lambda env: w.DownscaleScreenshot(env, scale=0.5), _halved),
+    "RegionOfInterest": Case(lambda env: w.RegionOfInterest(env, box=(0, 0, 1000, 600))),
+    "CoordinateFrame": Case(lambda env: w.CoordinateFrame(env, "thousand"), _thousand),
+    "OpenAIComputerUse": Case(w.OpenAIComputerUse, _openai),
+    "OpenAIComputerUse, with output()": Case(w.OpenAIComputerUse, _openai, _output),
+    "AnthropicComputerUse": Case(w.AnthropicComputerUse, _anthropic),
+    "AnthropicComputerUse, with output()": Case(w.AnthropicComputerUse, _anthropic, _output),
+    "GuiOnly": Case(w.GuiOnly),
+    "TimeLimitSeconds": Case(lambda env: w.TimeLimitSeconds(env, 600)),
+    "PartialCredit": Case(w.PartialCredit),
+    "RecordEpisode": Case(lambda env: w.RecordEpisode(env, FOLDER.name)),
+    "JointDiscrete": Case(w.JointDiscrete, discrete=True),
+    "FlatForSB3": Case(lambda env: w.FlatForSB3(env, screenshot=False), discrete=True),
 }
 
 
 class Stopwatch(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds up how long the steps of what is inside take."""
+    """Adds up how long the steps of what is inside take, less the guards that a wrapper put there."""
 
     seconds = 0.0
 
@@ -59,23 +101,38 @@ class Stopwatch(gym.Wrapper[Any, Any, Any, Any]):
         self.seconds += time.perf_counter() - start
         return result
 
+    def watch(self, guard: Callable[[Any], None]) -> Callable[[Any], None]:
+        """The guard; its time is not that of the step."""
 
-def measure(action: str, wrap: Wrap, steps: int) -> list[float]:
+        def timed(actions: Any) -> None:
+            start = time.perf_counter()
+            guard(actions)
+            self.seconds -= time.perf_counter() - start
+
+        return timed
+
+
+def measure(case: Case, steps: int) -> list[float]:
     """The wrapper's own time in ms, of each of ``steps`` steps."""
-    options = {"discrete": DISCRETE} if action == "discrete" else {}
+    options: dict[str, Any] = {"action": "discrete", "discrete": DISCRETE} if case.discrete else {"action": "computer"}
     base = gym.make(
-        "deskgym/Science-v0", task="kalgebra/plot-2d", screen_size=SCREEN, observation=PARTS, action=action,
-        max_steps=10_000, invalid_action="feedback", disable_env_checker=True, **options,
+        "deskgym/Science-v0", task="kalgebra/plot-2d", screen_size=SCREEN, observation=PARTS, max_steps=10_000,
+        invalid_action="raise", disable_env_checker=True, **options,
     )  # fmt: skip
+    desktop: Any = base.unwrapped
     inner = Stopwatch(base)
-    env = wrap(inner)
+    env = case.wrap(inner)
+    desktop.guards[:] = [inner.watch(guard) for guard in desktop.guards]
     rng, own = np.random.default_rng(0), []
     try:
         env.reset(seed=0)
         for k in range(steps + 3):
-            chosen = _action(env, base, rng)
+            point = _tab(desktop, rng)
+            action = desktop.discrete.encode([Action("click", *point)]) if case.discrete else case.act(point)
             inner.seconds, start = 0.0, time.perf_counter()
-            env.step(chosen)
+            observation = env.step(action)[0]
+            if case.after is not None:
+                case.after(env, observation)
             if k >= 3:  # the first steps fill caches
                 own.append((time.perf_counter() - start - inner.seconds) * 1000)
     finally:
@@ -83,18 +140,10 @@ def measure(action: str, wrap: Wrap, steps: int) -> list[float]:
     return own
 
 
-def _action(env: Env, base: Env, rng: np.random.Generator) -> Any:
-    """A click on a tab of KAlgebra, as the wrapper takes it."""
-    if base.unwrapped.action_form == "discrete":  # type: ignore[attr-defined]
-        return base.unwrapped.discrete.encode([_tab(base, rng)])  # type: ignore[attr-defined]
-    return _tab(base, rng)
-
-
-def _tab(base: Env, rng: np.random.Generator) -> Any:
-    from deskgym.envs.actions import Action
-
-    tabs = [e for e in base.unwrapped.elements if e.role == "page tab"][:4]  # type: ignore[attr-defined]
-    return Action("click", *tabs[int(rng.integers(len(tabs)))].center)
+def _tab(desktop: Any, rng: np.random.Generator) -> Point:
+    tabs = [element for element in desktop.elements if element.role == "page tab"][:4]
+    x, y = tabs[int(rng.integers(len(tabs)))].center
+    return x, y
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,14 +157,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     with progress() as bar:
         task = bar.add_task("wrappers", total=len(args.only))
         for name in args.only:
-            own = measure(*CASES[name], args.steps)
+            own = measure(CASES[name], args.steps)
             rows.append([name, *(round(float(np.percentile(own, q)), 3) for q in (50, 10, 90))])
             bar.advance(task)
     host = describe_host() | {"load_before": before, "load_after": load()}
     if args.json:
         print_json({"rows": rows, "host": host})
     else:
-        print_table(["wrapper", "adds, ms (median)", "10 %", "90 %"], rows)
+        print_table("", ["wrapper", "adds, ms (median)", "10 %", "90 %"], rows)
         print(json.dumps(host))
     return 0
 
