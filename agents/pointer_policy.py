@@ -21,8 +21,14 @@ from deskgym.wrappers.joint_discrete import Block
 SHARPNESS = 8.0
 """Hashed texts that share a word or two have a product of about 0.3: this makes it a difference that can be seen."""
 
-KINDS = 8
+KINDS = 4
 """Numbers that are kept of a text itself: enough to tell sorts of texts apart, too few to learn them by heart."""
+
+TRUST = 2.0
+"""The weight of agreement in an untrained net."""
+
+PACE = 10.0
+"""That weight is kept in tenths, so that the optimiser's equal steps change it ten times faster than the rest."""
 
 READS = ("instruction", "elements", "element_texts", "vocabulary")
 """The parts of ``FlatForSB3``'s observation that the network reads."""
@@ -31,11 +37,13 @@ READS = ("instruction", "elements", "element_texts", "vocabulary")
 class PointerNet(nn.Module):
     """Logits of all actions, and the state's value.
 
-    Texts (instruction, elements, arguments) are embedded by one shared linear map. An element is then its states, place
-    and role, its agreement with the instruction (the product of both embeddings), and how far it repeats an argument;
-    likewise for arguments. Verbs are scored from the pooled elements and arguments. An action's logit is the sum of its
-    verb's, its target's and its argument's score, to which is added how far the instruction names them and the screen
-    does not show them yet: so an untrained net tries what is named first, and not again.
+    An element is seen by its states, place and role, by its agreement with the instruction (the product of the
+    hashed texts; that of the element which agrees most is told to all), and by how far it shows an argument that is
+    wanted; likewise arguments. Of a text itself only ``KINDS`` numbers are kept: with more, the few episodes that a
+    desktop gives teach the net names by heart, and what it says of unseen ones is noise. Verbs are scored from the
+    pooled elements and arguments, and from what is still wanted. An action's logit is the sum of its verb's, its
+    target's and its argument's score, to which is added how far the instruction names them and the screen does not
+    show them yet: so an untrained net tries what is named first, and not again.
 
     Args:
         sizes: how many numbers each part of ``READS`` has.
@@ -53,13 +61,13 @@ class PointerNet(nn.Module):
         ngrams = sizes["instruction"]
         states = sizes["elements"] // rows
         verbs = len(self.blocks)
-        self.embed = nn.Sequential(nn.Linear(ngrams, width, bias=False), nn.LayerNorm(width, elementwise_affine=False))
         self.kind = nn.Linear(ngrams, KINDS, bias=False)
-        self.element = _mlp(states + KINDS + 2 * width + 2, width)
-        self.argument = _mlp(KINDS + 2 * width + 2, width)
-        self.context = _mlp(3 * width, width)
+        self.ask = nn.Linear(ngrams, KINDS, bias=False)
+        self.element = _mlp(states + 2 * KINDS + 3, width)
+        self.argument = _mlp(2 * KINDS + 3, width)
+        self.context = _mlp(KINDS + 2 * width + 3, width)
         self.verb = nn.Linear(width, verbs)
-        self.agreement = nn.Parameter(torch.ones(3, verbs))
+        self.agreement = nn.Parameter(torch.full((3, verbs), TRUST / PACE))
         self.target = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, verbs))
         self.say = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, verbs))
         cells = max([block.targets - rows for block in self.blocks if block.reads_target], default=0)
@@ -74,8 +82,9 @@ class PointerNet(nn.Module):
         verbs = self.verb(context)
         targets = self.target(torch.cat((elements, _beside(context, elements)), -1))
         says = self.say(torch.cat((arguments, _beside(context, arguments)), -1))
-        targets = targets + self.agreement[0] * named
-        says = says + self.agreement[1] * wanted - self.agreement[2] * done
+        trust = PACE * self.agreement
+        targets = targets + trust[0] * named
+        says = says + trust[1] * wanted - trust[2] * done
         if self.cells is not None:
             targets = torch.cat((targets, self.cells(context).reshape(batch, -1, len(self.blocks))), 1)
         logits = []
@@ -97,21 +106,22 @@ class PointerNet(nn.Module):
         states = parts["elements"].reshape(batch, self.rows, -1)
         texts = parts["element_texts"].reshape(batch, self.rows, -1)
         words = parts["vocabulary"].reshape(batch, self.arguments, -1)
-        asked = self.embed(instruction)
-        seen, said = self.embed(texts), self.embed(words)
-        sort_seen, sort_said = SHARPNESS * self.kind(texts), SHARPNESS * self.kind(words)
+        asked = SHARPNESS * self.ask(instruction)
         named = SHARPNESS * torch.einsum("bnd,bd->bn", texts, instruction)[..., None]
         wanted = SHARPNESS * torch.einsum("bad,bd->ba", words, instruction)[..., None]
+        most_named, most_wanted = named.amax(1, keepdim=True), wanted.amax(1, keepdim=True)
         repeats = torch.einsum("bnd,bad->bna", texts, words)  # how far an element's text is an argument's
         shown = (repeats * wanted[:, None, :, 0]).amax(2, keepdim=True)
-        elements = self.element(
-            torch.cat((states, sort_seen, seen * asked[:, None], _beside(asked, seen), named, shown), -1)
-        )
         done = SHARPNESS * (2 * repeats.amax(1)[..., None] - 1).clamp(min=0)
-        arguments = self.argument(torch.cat((sort_said, said * asked[:, None], _beside(asked, said), wanted, done), -1))
+        sort = SHARPNESS * self.kind(texts)
+        elements = self.element(torch.cat((states, sort, _beside(asked, texts), named, named - most_named, shown), -1))
+        sort = SHARPNESS * self.kind(words)
+        arguments = self.argument(torch.cat((sort, _beside(asked, words), wanted, wanted - most_wanted, done), -1))
         here = states[..., :1]  # padding rows take no part in the pooling
         pooled = (elements * here).amax(1)
-        context = self.context(torch.cat((asked, pooled, arguments.amax(1)), -1))
+        left = (wanted - done).amax(1)
+        summary = (asked, pooled, arguments.amax(1), left, most_wanted[:, 0], most_named[:, 0])
+        context = self.context(torch.cat(summary, -1))
         return elements, arguments, context, (named, wanted, done)
 
 

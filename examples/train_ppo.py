@@ -33,7 +33,7 @@ from deskgym.wrappers import FlatForSB3, JointDiscrete
 LADDER = ("ladder/1-tab", "ladder/2-variable", "ladder/3-plot", "ladder/4-plot-and-variable")
 WINDOW = 40  # episodes that a rung's running success is taken over
 PPO = {
-    "n_steps": 16, "batch_size": 64, "n_epochs": 6, "learning_rate": 1e-3, "gamma": 0.95, "gae_lambda": 0.95,
+    "n_steps": 16, "batch_size": 64, "n_epochs": 6, "learning_rate": 2e-3, "gamma": 0.95, "gae_lambda": 0.95,
     "ent_coef": 0.01, "vf_coef": 0.5, "clip_range": 0.2, "max_grad_norm": 0.5,
 }  # fmt: skip
 
@@ -52,7 +52,7 @@ def make_env(tasks: tuple[str, ...], seed: int) -> gym.Env[Any, Any]:
         discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0], "max_arguments": 16},
         settle={"cap_ms": 200},
     )
-    return Curriculum(FlatForSB3(JointDiscrete(env), ngrams=256), tasks, seed)
+    return Curriculum(FlatForSB3(JointDiscrete(env), ngrams=512), tasks, seed)
 
 
 class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
