@@ -73,7 +73,6 @@ class PointerNet(nn.Module):
         cells = max([block.targets - rows for block in self.blocks if block.reads_target], default=0)
         self.cells = nn.Linear(width, verbs * cells) if cells > 0 else None
         self.value = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
-        self.latent_dim_pi, self.latent_dim_vf = self.blocks[-1].stop, width
 
     def forward(self, parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Logits (batch, actions) and the value's last hidden layer (batch, width)."""
@@ -148,10 +147,10 @@ class _Parts(BaseFeaturesExtractor):
 class _Taken(nn.Module):
     """``PointerNet`` in the shape that Stable-Baselines3 wants of its ``mlp_extractor``."""
 
-    def __init__(self, net: PointerNet, sizes: Mapping[str, int]) -> None:
+    def __init__(self, net: PointerNet, sizes: Mapping[str, int], width: int) -> None:
         super().__init__()
         self.net, self.sizes = net, dict(sizes)
-        self.latent_dim_pi, self.latent_dim_vf = net.latent_dim_pi, net.latent_dim_vf
+        self.latent_dim_pi, self.latent_dim_vf = 1, width  # of the action_net that _build drops: it may be huge
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and the value's last hidden layer."""
@@ -206,7 +205,7 @@ class PointerPolicy(MaskableActorCriticPolicy):
         blocks, rows, arguments, width = self._pointer
         assert isinstance(self.observation_space, spaces.Dict)  # __init__ has seen to it
         sizes = {part: _size(self.observation_space, part) for part in READS}
-        self.mlp_extractor = _Taken(PointerNet(sizes, blocks, rows, arguments, width), sizes)  # type: ignore[assignment]
+        self.mlp_extractor = _Taken(PointerNet(sizes, blocks, rows, arguments, width), sizes, width)  # type: ignore[assignment]
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)

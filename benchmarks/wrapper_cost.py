@@ -42,6 +42,11 @@ class Case:
     discrete: bool = False
 
 
+def _block(point: Point) -> str:
+    action = {"action": "click", "x": point[0], "y": point[1]}
+    return f"```json\n{json.dumps(action)}\n```"
+
+
 def _openai(point: Point) -> dict[str, Any]:
     action = {"type": "click", "x": point[0], "y": point[1], "button": "left"}
     return {"type": "computer_call", "call_id": "1", "action": action, "pending_safety_checks": []}
@@ -72,7 +77,7 @@ CASES = {
     "HistoryWindow, messages, with messages()": Case(
         lambda env: w.HistoryWindow(env, form="messages"), after=lambda env, _: env.messages()
     ),
-    "ExecutionFeedback": Case(w.ExecutionFeedback, lambda point: json.dumps({"action": "click", "point": point})),
+    "ExecutionFeedback": Case(w.ExecutionFeedback, _block),
     "DownscaleScreenshot": Case(lambda env: w.DownscaleScreenshot(env, scale=0.5), _halved),
     "RegionOfInterest": Case(lambda env: w.RegionOfInterest(env, box=(0, 0, 1000, 600))),
     "CoordinateFrame": Case(lambda env: w.CoordinateFrame(env, "thousand"), _thousand),
@@ -130,11 +135,12 @@ def measure(case: Case, steps: int) -> list[float]:
             point = _tab(desktop, rng)
             action = desktop.discrete.encode([Action("click", *point)]) if case.discrete else case.act(point)
             inner.seconds, start = 0.0, time.perf_counter()
-            observation = env.step(action)[0]
+            observation, _, _, _, info = env.step(action)
             if case.after is not None:
                 case.after(env, observation)
             if k >= 3:  # the first steps fill caches
                 own.append((time.perf_counter() - start - inner.seconds) * 1000)
+            assert "invalid_action" not in info, info["invalid_action"]
     finally:
         env.close()
     return own

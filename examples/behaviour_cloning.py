@@ -56,7 +56,7 @@ def make_env(tasks: str, split: str) -> gym.Env[Any, Any]:
         max_elements=96,
         discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0], "max_arguments": 16},
     )
-    return FlatForSB3(JointDiscrete(env))
+    return FlatForSB3(JointDiscrete(env), ngrams=512)
 
 
 # --- demonstrations

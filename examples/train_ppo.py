@@ -31,6 +31,7 @@ from deskgym.agents.pointer_policy import PointerPolicy, pointer_options
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
 LADDER = ("ladder/1-tab", "ladder/2-variable", "ladder/3-plot", "ladder/4-plot-and-variable")
+BASELINES = ("random", "untrained")  # both with masks
 WINDOW = 40  # episodes that a rung's running success is taken over
 PPO = {
     "n_steps": 16, "batch_size": 64, "n_epochs": 6, "learning_rate": 2e-3, "gamma": 0.95, "gae_lambda": 0.95,
@@ -108,7 +109,8 @@ class Run(BaseCallback):
     def save(self) -> None:
         """The model, then what belongs to it: a kill between leaves the older pair, since the state names the model."""
         name = f"model-{self.model.num_timesteps}.zip"
-        self.model.save(self.folder / name)
+        self.model.save(self.folder / "model.tmp.zip")
+        (self.folder / "model.tmp.zip").replace(self.folder / name)
         state = {
             "model": name, "elapsed": self.elapsed, "episodes": self.episodes, "lost": self.lost,
             "steps": self.model.num_timesteps, "recent": {task: list(done) for task, done in self.recent.items()},
@@ -155,6 +157,10 @@ class Run(BaseCallback):
         return all(len(done) == WINDOW and all(done) for done in self.recent.values())
 
 
+def fresh(vec: VecEnv, seed: int) -> MaskablePPO:
+    return MaskablePPO(PointerPolicy, vec, seed=seed, device="cpu", policy_kwargs=pointer_options(vec), **PPO)
+
+
 def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, masks: bool, progress: Progress) -> None:
     """Train one policy, or go on with it; leaves a folder with model, state and log."""
     folder = args.out / name
@@ -166,14 +172,15 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
         run.restore()
         model = MaskablePPO.load(folder / json.loads((folder / "state.json").read_text())["model"], env=vec)
     else:
-        model = MaskablePPO(PointerPolicy, vec, seed=args.seed, device="cpu", policy_kwargs=pointer_options(vec), **PPO)
+        model = fresh(vec, args.seed)
         vec.env_method("set_weights", run.weights())
     if run.elapsed < run.seconds and not run.mastered():
+        (folder / "test.json").unlink(missing_ok=True)  # of a shorter training
         model.learn(2**31, callback=run, use_masking=masks, reset_num_timesteps=False)
     progress.update(bar, completed=minutes * 60)
     if (folder / "test.json").exists():
         return
-    rates = test(vec, model, args, args.test_episodes if masks else args.test_episodes // 2, masks, progress)
+    rates = test(vec, model, args, args.test_episodes if masks else args.test_episodes // 4, masks, progress)
     (folder / "test.json").write_text(json.dumps(rates))
     log(folder, {"elapsed": run.elapsed, "episodes": run.episodes, "test": rates})
 
@@ -184,7 +191,10 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
 def test(
     vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, count: int, masks: bool, progress: Progress
 ) -> dict[str, dict[str, Any]]:
-    """Success per rung on instances of the test split; without a model, of random actions that the masks allow."""
+    """Success per rung on instances of the test split, of the actions that the model holds best.
+
+    Without a model, of random actions that the masks allow.
+    """
     episodes = [(task, "test", args.seed + 1000 + k) for k in range(count) for task in args.tasks]
     for k in range(vec.num_envs):
         vec.env_method("set_queue", episodes[k :: vec.num_envs], indices=[k])
@@ -197,7 +207,7 @@ def test(
         if model is None:
             action = np.array([rng.choice(np.flatnonzero(row)) for row in allowed])
         else:
-            action, _ = model.predict(observation, action_masks=allowed if masks else None)
+            action, _ = model.predict(observation, action_masks=allowed if masks else None, deterministic=True)
         observation, _, _, infos = vec.step(action)
         for info in infos:
             if "label" in info and info["label"][1] == "test":
@@ -230,14 +240,28 @@ def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
             tested = json.loads((out / run / "test.json").read_text())[task]
             axis.plot(trained[-1]["episodes"], tested["solved"] / max(1, tested["of"]), "o", color=f"C{k}",
                       label=f"{run}, held-out {tested['solved']}/{tested['of']}")  # fmt: skip
-        chance = json.loads((out / "random.json").read_text())[task]
-        axis.axhline(chance["solved"] / max(1, chance["of"]), color="grey", linestyle=":",
-                     label=f"random, masked {chance['solved']}/{chance['of']}")  # fmt: skip
+        for name, color in zip(BASELINES, ("black", "grey"), strict=True):
+            rate = json.loads((out / f"{name}.json").read_text())[task]
+            axis.axhline(rate["solved"] / max(1, rate["of"]), color=color, linestyle=":",
+                         label=f"{name}, held-out {rate['solved']}/{rate['of']}")  # fmt: skip
         axis.set_title(task), axis.set_xlabel("episodes (all rungs)"), axis.set_ylim(-0.03, 1.03)
         axis.legend(fontsize=7, loc="center right"), axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.tight_layout()
     figure.savefig(out.with_suffix(".png"), dpi=110)
+
+
+def check_settings(args: argparse.Namespace) -> None:
+    """A folder holds one experiment, of which only the time may be changed: another one would get the wrong model."""
+    free = ("out", "minutes", "ablation_minutes", "no_ablation")
+    ours = {name: value for name, value in vars(args).items() if name not in free} | {"tasks": list(args.tasks)}
+    path = args.out / "settings.json"
+    if not path.exists():
+        path.write_text(json.dumps(ours))
+    theirs = json.loads(path.read_text())
+    differ = [f"--{name.replace('_', '-')} {theirs.get(name)}" for name in ours if ours[name] != theirs.get(name)]
+    if differ:
+        raise SystemExit(f"{args.out} holds a run with {', '.join(differ)}; give the same to go on, or another --out")
 
 
 def log(folder: Path, line: dict[str, Any]) -> None:
@@ -249,20 +273,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=LADDER, help="rungs, in order")
     parser.add_argument("--envs", type=int, default=8, help="desktops at once")
-    parser.add_argument("--minutes", type=float, default=21, help="of training, at most")
-    parser.add_argument("--ablation-minutes", type=float, default=2.5, help="of training without masks")
+    parser.add_argument("--minutes", type=float, default=20, help="of training, at most")
+    parser.add_argument("--ablation-minutes", type=float, default=2, help="of training without masks")
     parser.add_argument("--no-ablation", action="store_true")
     parser.add_argument(
         "--test-episodes",
         type=int,
         default=40,
-        help="held-out instances per rung; half as many for the ablation and for random actions",
+        help="held-out instances per rung; half as many for the baselines, a quarter for the ablation",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))
     args = parser.parse_args()
     args.tasks = tuple(args.tasks)
     args.out.mkdir(parents=True, exist_ok=True)
+    check_settings(args)
     torch.set_num_threads(1)
     start = time.monotonic()
     vec = SubprocVecEnv([lambda k=k: make_env(args.tasks, 100 * args.seed + k) for k in range(args.envs)])
@@ -271,17 +296,17 @@ def main() -> None:
     try:
         with Progress(*columns) as progress:
             train(args, vec, "masks", args.minutes, True, progress)
-            if not (args.out / "random.json").exists():
-                (args.out / "random.json").write_text(
-                    json.dumps(test(vec, None, args, args.test_episodes // 2, True, progress))
-                )
+            for name, model in zip(BASELINES, (None, fresh(vec, args.seed)), strict=True):
+                path = args.out / f"{name}.json"
+                if not path.exists():
+                    path.write_text(json.dumps(test(vec, model, args, args.test_episodes // 2, True, progress)))
             if not args.no_ablation:
                 train(args, vec, "no masks", args.ablation_minutes, False, progress)
     finally:
         vec.close()
     draw(args.out, args.tasks, runs)
-    for name in (*runs, "random"):
-        path = args.out / "random.json" if name == "random" else args.out / name / "test.json"
+    for name in (*runs, *BASELINES):
+        path = args.out / f"{name}.json" if name in BASELINES else args.out / name / "test.json"
         for task, row in json.loads(path.read_text()).items():
             print(f"{name:9} {task:28} held-out {row['solved']:3}/{row['of']:<3} lost {row['lost']}")
     print(f"{(time.monotonic() - start) / 60:.1f} minutes; picture: {args.out.with_suffix('.png')}")
