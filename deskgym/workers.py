@@ -32,7 +32,7 @@ def run_jobs(job: Callable[[Item], Result], items: Sequence[Item], workers: int 
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
-            for process in multiprocessing.active_children():
+            for process in list(pool._processes.values()):  # public from Python 3.14: terminate_workers()
                 process.terminate()
             pool.shutdown(cancel_futures=True)  # waits for them
             raise

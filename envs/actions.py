@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from deskgym.envs.displays.base import Event
 from deskgym.envs.errors import ActionError, near
 from deskgym.envs.guest.keys import is_key
@@ -253,7 +255,7 @@ def to_pyautogui(action: Action) -> str:
         "done": "DONE",
         "fail": "FAIL",
         "answer": f"ANS {action.text}",
-        "wait": f"WAIT {action.seconds:g}",
+        "wait": f"WAIT {_decimal(action.seconds)}",
     }
     if action.verb in words:
         return words[action.verb]
@@ -265,7 +267,7 @@ def to_pyautogui(action: Action) -> str:
         return f"pyautogui.{name}({', '.join(argument for argument in arguments if argument)})"
 
     if action.verb == "hold":
-        lines = [call("keyDown", repr(key)) for key in action.keys] + [f"time.sleep({action.seconds:g})"]
+        lines = [call("keyDown", repr(key)) for key in action.keys] + [f"time.sleep({_decimal(action.seconds)})"]
         return "; ".join(lines + [call("keyUp", repr(key)) for key in reversed(action.keys)])
     if action.verb in ("key_down", "key_up"):
         name = "keyDown" if action.verb == "key_down" else "keyUp"
@@ -290,6 +292,11 @@ def to_pyautogui(action: Action) -> str:
     down = [call("keyDown", repr(key)) for key in action.keys]
     up = [call("keyUp", repr(key)) for key in reversed(action.keys)]
     return "; ".join([*down, inner, *up])
+
+
+def _decimal(seconds: float) -> str:
+    """Without an exponent, which WAIT does not take."""
+    return np.format_float_positional(seconds, trim="-")
 
 
 def as_code(burst: Sequence[Action]) -> Iterator[str]:

@@ -101,16 +101,50 @@ class Situation:
         return placed
 
     @cached_property
+    def _programs(self) -> list[str]:
+        """The programs whose windows the rows are in, by bus name: the first part of a window's reference, or ""."""
+        names: list[str] = []
+        for parent, row in zip(self._parents.tolist(), self.elements.texts, strict=True):
+            names.append(names[parent] if parent >= 0 else row[3].partition("/")[0])
+        return names
+
+    @cached_property
+    def _modal(self) -> dict[str, int]:
+        """The row of the modal window that takes a program's input, for each program that has one.
+
+        Of several it is the active one, else the last, and of one within another the inner one. The rows come in the
+        order in which a program lists its windows, which is not that in which they lie on the screen.
+        """
+        found: dict[str, int] = {}
+        modal = np.flatnonzero(self.has("modal")).tolist()
+        if not modal:
+            return found
+        active = self.has("active")
+        for k, parent in enumerate(self._parents.tolist()):
+            active[k] |= parent >= 0 and active[parent]
+        for k in modal:
+            program = self._programs[k]
+            if program not in found or active[k] or not active[found[program]]:
+                found[program] = k
+        return found
+
+    @cached_property
     def _admitted(self) -> Mask:
-        """With a menu, a drop-down list or a modal window open, only what is in it (and the menu bar) takes input."""
-        popup = self.role(_POPUPS[:1]) | self.has("modal")
-        parents = self._parents
+        """Rows that nothing open keeps from input.
+
+        A menu or a drop-down list keeps it from all but what is in it, a modal window and the menu bar; a modal window
+        keeps it from all else of its program, the menu bar included.
+        """
+        parents, modal = self._parents, self._modal
+        popup = self.role(_POPUPS[:1])
         lists = np.flatnonzero(self.role(("list",)) & (parents >= 0))
         popup[lists] |= np.array([self.roles[parents[k]] == "combo box" for k in lists], bool)
-        if not popup.any():
+        if not modal and not popup.any():
             return np.ones(len(self.rows), bool)
-        admitted = popup.copy()
-        bars = {k for k, role in enumerate(self.roles) if role == "menu bar"} if not self.has("modal").any() else set()
+        free = np.array([program not in modal for program in self._programs], bool)
+        admitted = popup if popup.any() else free.copy()
+        admitted[list(modal.values())] = True
+        bars = set(np.flatnonzero(free & self.role(("menu bar",))).tolist())
         for k, parent in enumerate(parents.tolist()):  # parents come before their children
             if parent >= 0 and (admitted[parent] or parent in bars):
                 admitted[k] = True

@@ -11,6 +11,7 @@ Three rules let them be put around each other in any order:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -25,8 +26,9 @@ class DesktopWrapper(
 ):
     """A wrapper of a ``DesktopEnv``, however deep inside it is.
 
-    A subclass that takes arguments calls ``RecordConstructorArgs.__init__(self, ...)`` before this one, so that a spec
-    can build it again.
+    A subclass that takes arguments calls ``RecordConstructorArgs.__init__(self, ...)`` with all of them before this
+    one, so that a spec can build it again. A copy or a pickle is built again too, around that of what is inside: a
+    DesktopEnv's is a fresh one, which must be told again what a wrapper asks of it (``guards``, ``reads_elements``).
 
     Attributes:
         desktop: the DesktopEnv.
@@ -36,10 +38,14 @@ class DesktopWrapper(
     """
 
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(self)  # does nothing where a subclass has recorded its own
         super().__init__(env)
         if not isinstance(env.unwrapped, DesktopEnv):
             raise TypeError(f"{type(self).__name__} wraps a DesktopEnv, got {type(env.unwrapped).__name__}")
         self.desktop: DesktopEnv = env.unwrapped
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._saved_kwargs), (self.env,)
 
     def parts(self) -> dict[str, spaces.Space[Any]]:
         """The parts of the observation space of what is inside, as a dict of its own."""

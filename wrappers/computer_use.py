@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,6 +104,7 @@ class ComputerUse(DesktopWrapper, ABC):
             raise ValueError(f"{name} needs one RGB picture as screenshot; what is inside gives {shape} {dtype}")
         self.display: Point = (shape[1], shape[0]) if display is None else _display(display)
         self._frame = Frame(self.display, (0, 0, *inner_size(env)))
+        self._picture = Frame(self.display, (0, 0, shape[1], shape[0]))
         self.answers = bool(answers)
         width, height = self.display
         picture = spaces.Box(0, 255, (height, width, 3), np.uint8)
@@ -147,9 +149,12 @@ class ComputerUse(DesktopWrapper, ABC):
 
         It stops at the end of the episode and at the first action that is not legal. The reward is the sum,
         ``info["actions"]`` is what was done, and ``info["pending_safety_checks"]`` what the API wants acknowledged.
+        Keys and buttons that an action was holding when it was cut short are let go of, by steps of their own.
 
         Raises:
-            ActionError: the message is not legal; nothing was done (unless ``invalid_action="feedback"``).
+            ActionError: an action of the message is not legal, and nothing was done; or a guard such as ``GuiOnly``'s
+                refused a step, and what the message did before it stays done (neither with
+                ``invalid_action="feedback"``).
         """
         self.results, self._greeting = [], ""
         run = _Run()
@@ -229,12 +234,19 @@ class ComputerUse(DesktopWrapper, ABC):
 
     def _carry_out(self, deed: Deed | ActionError, result: Result, run: _Run) -> str:
         """Step through one action of the vendor; why nothing may follow, or an empty text."""
-        for action in [deed] if isinstance(deed, ActionError) else deed.actions:
-            self._step(action, run)
-            if "invalid_action" in run.info or run.terminated or run.truncated:
-                break
+        done: list[Action] = []
+        try:
+            for action in [deed] if isinstance(deed, ActionError) else deed.actions:
+                self._step(action, run)
+                if "invalid_action" in run.info or run.terminated or run.truncated:
+                    break
+                done += [action] if isinstance(action, Action) else []
+        except Exception:
+            self._let_go(done, run)
+            raise
         if isinstance(deed, ActionError) or "invalid_action" in run.info:
             result.error = str(run.info.get("invalid_action", deed))
+            self._let_go(done, run)
             return "an action before it was not legal"
         result.text, result.picture = "", self._newest
         if deed.shows == "pointer":
@@ -243,6 +255,17 @@ class ComputerUse(DesktopWrapper, ABC):
         elif not isinstance(deed.shows, str):
             result.picture = self._zoomed(deed.shows)
         return "the episode is over" if run.terminated or run.truncated else ""
+
+    def _let_go(self, done: Sequence[Action], run: _Run) -> None:
+        """Release what these steps of an action that was cut short hold; what is told of the refusal stays."""
+        told = {part: run.observation[part] for part in ("feedback",) if part in run.observation}
+        refused = {name: run.info[name] for name in ("invalid_action",) if name in run.info}
+        for action in _releases(done):
+            if not (run.terminated or run.truncated):
+                with suppress(Exception):  # the caller hears of the first one
+                    self._step(action, run)
+        run.observation |= told
+        run.info |= refused
 
     def _view(self) -> View:
         """The display over the screen as it is now: what is inside may show another part of it than before."""
@@ -259,7 +282,7 @@ class ComputerUse(DesktopWrapper, ABC):
             self.pointer = _moved(self.pointer, self.desktop.performed)
         run.observation, run.info = self._shown(observation), dict(info)
         run.reward += float(reward)
-        if isinstance(action, Action):
+        if isinstance(action, Action) and "invalid_action" not in info:
             run.actions.append(action.to_dict())
 
     def _shown(self, observation: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,8 +290,8 @@ class ComputerUse(DesktopWrapper, ABC):
         self._full: Picture = observation["screenshot"]
         self._newest = resized(self._full, self.display)
         shown = dict(observation) | {"screenshot": self._newest}
-        if self.display != self._frame.box[2:]:
-            shown |= self._frame.elements(observation)
+        if self.display != self._picture.box[2:]:
+            shown |= self._picture.elements(observation, self.parts())
         return shown
 
     def _zoomed(self, region: tuple[int, int, int, int]) -> Picture:
@@ -290,6 +313,23 @@ def _display(display: Sequence[int]) -> Point:
     if not (64 <= width <= 7680 and 64 <= height <= 4320):
         raise ValueError(f"display={display!r}; legal are 64 to 7680 by 64 to 4320 pixels")
     return width, height
+
+
+def _releases(actions: Sequence[Action]) -> list[Action]:
+    """What lets go of the buttons and keys that these actions, one after the other, leave held down."""
+    buttons: list[str] = []
+    keys: list[str] = []
+    for action in actions:
+        if action.verb == "mouse_down":
+            buttons.append(action.button)
+        elif action.verb == "mouse_up":
+            buttons = [button for button in buttons if button != action.button]
+        elif action.verb == "key_down":
+            keys += action.keys
+        elif action.verb == "key_up":
+            keys = [key for key in keys if key not in action.keys]
+    up = [Action("mouse_up", button=button) for button in buttons]
+    return [*up, Action("key_up", keys=tuple(reversed(keys)))] if keys else up
 
 
 def _moved(pointer: Point, actions: Sequence[Action]) -> Point:

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from deskgym.envs.actions import Action, parse_code
 from deskgym.envs.errors import ActionError
-from deskgym.envs.observations import cut_lines
-from deskgym.envs.spaces import TEXT_LENGTHS, ComputerActionSpace, UnicodeText
+from deskgym.envs.spaces import ComputerActionSpace, UnicodeText
 from deskgym.wrappers import coordinates_guest
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.coordinates_guest import Axis
 from deskgym.wrappers.mark_actions import Point, with_marks
-from deskgym.wrappers.set_of_mark import MAX_TABLE, SetOfMark
+from deskgym.wrappers.set_of_mark import SetOfMark
+from deskgym.wrappers.text_budget import longest
 
 Kind = Literal["pixels", "unit", "thousand"]
 _AXIS = {"x": 0, "y": 1, "to_x": 0, "to_y": 1}
 _ROW = re.compile(r"\A(.*\t)\((-?\d+), (-?\d+)\)\t\((\d+), (\d+)\)(?=\t|\Z)")
-_TEXTS = {"a11y": TEXT_LENGTHS["a11y"], "marks": MAX_TABLE}
+_ENDING = re.compile(r"\[(?:(\d+) more rows|\.\.\.)\]")  # where a table was cut: ``element_text.ENDINGS``
 _GUEST = Path(coordinates_guest.__file__).read_text()
 _HEAD = f"(lambda m, a: (exec({_GUEST!r}, m), m['run'](*a, globals())))({{'__name__': 'frame'}}, "
 _TAIL = ")"
@@ -112,10 +112,14 @@ class Frame:
             return text
         return f"{_HEAD}{(program if marks is None else with_marks(program, marks), self.axes)!r}{_TAIL}"
 
-    def elements(self, observation: Mapping[str, Any]) -> dict[str, Any]:
-        """Those parts of an observation that tell where elements are, in this frame."""
+    def elements(self, observation: Mapping[str, Any], parts: Mapping[str, spaces.Space[Any]]) -> dict[str, Any]:
+        """Those parts of an observation that tell where elements are, in this frame; ``parts`` are their spaces."""
         tables = {name: self.rows(observation[name]) for name in ("elements", "mark_boxes") if name in observation}
-        texts = {name: self.table(observation[name], limit) for name, limit in _TEXTS.items() if name in observation}
+        texts = {
+            name: self.table(observation[name], parts[name].max_length)  # type: ignore[attr-defined]
+            for name in ("a11y", "marks")
+            if name in observation
+        }
         return tables | texts
 
     def rows(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -134,14 +138,17 @@ class Frame:
         return result
 
     def table(self, text: str, limit: int) -> str:
-        """A table such as ``a11y`` with its cells (x, y) and (width, height) in this frame, which must be of pixels."""
+        """A table such as ``a11y`` with its cells (x, y) and (width, height) in this frame, which must be of pixels.
+
+        One that gets longer than ``limit`` characters is cut at a row's end, and says so.
+        """
 
         def place(found: re.Match[str]) -> str:
             row = np.array([[int(number) for number in found.groups()[1:]]], np.int32)
             x, y, width, height = self.rows(row)[0].tolist()
             return f"{found[1]}({x}, {y})\t({width}, {height})"
 
-        return cut_lines([_ROW.sub(place, line) for line in text.split("\n")], limit)
+        return _cut([_ROW.sub(place, line) for line in text.split("\n")], limit)
 
     def _numbers(self, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -154,6 +161,20 @@ class Frame:
             return coordinates_guest.inward(value, self.axes[_AXIS[name]])
         except ValueError as error:
             raise ActionError(f"{name}={error}") from None
+
+
+def _cut(rows: list[str], limit: int) -> str:
+    """The rows as one text of at most ``limit`` characters; rows that were missing before count as missing."""
+    ending, missing = _ENDING.fullmatch(rows[-1]), 0
+    if ending:
+        rows, missing = rows[:-1], int(ending[1] or 0)
+
+    def first(count: int) -> str:
+        left = missing + len(rows) - count
+        note = [ending[0]] if ending and not ending[1] else [f"[{left} more rows]"] if left else []
+        return "\n".join([*rows[:count], *note])
+
+    return longest(len(rows), first, lambda text: len(text) <= limit)[:limit]
 
 
 def unwrap_code(text: str) -> tuple[str, list[tuple[Axis, Axis]]]:

@@ -102,7 +102,7 @@ class DownscaleScreenshot(FramedActions):
         picture = np.ascontiguousarray(observation["screenshot"])
         changed: dict[str, Any] = {"screenshot": cv2.resize(picture, self.size, interpolation=self.interpolation)}
         if self.scale_elements:
-            changed |= self._picture.elements(observation)
+            changed |= self._picture.elements(observation, self.parts())
         return {**observation, **changed}
 
 

@@ -169,11 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 def _execution(action: Any, status: str, stdout: str = "", stderr: str = "", message: str = "") -> dict[str, Any]:
-    shown: Any
-    if isinstance(action, Unreadable):
-        shown = action.text
-    else:
-        shown = dict(action) if isinstance(action, Mapping) and "action_type" in action else action_json(action)
+    shown = action.text if isinstance(action, Unreadable) else action_json(action)
     return {"action": shown, "status": status, "stdout": stdout, "stderr": stderr, "message": message}
 
 

@@ -84,9 +84,17 @@ class JointDiscrete(DesktopWrapper):
         self._starts = np.array([block.start for block in self.blocks])
 
     def step(self, action: Any) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
-        """Step with the number of a verb, target and argument; any other form goes inside as it is."""
-        is_number = isinstance(action, int | np.integer) or (isinstance(action, np.ndarray) and action.ndim == 0)
-        return self.env.step(self.split(action) if is_number else action)
+        """Step with the number of a verb, target and argument; any other form goes inside as it is.
+
+        Raises:
+            ActionError: the number is not in the space (unless ``invalid_action="feedback"``).
+        """
+        if isinstance(action, int | np.integer) or (isinstance(action, np.ndarray) and action.ndim == 0):
+            try:
+                action = self.split(action)
+            except ActionError as error:
+                action = error  # which the env raises, or tells in the feedback
+        return self.env.step(action)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True exactly for what can be done now: bool (n,)."""

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from deskgym._version import __version__
 from deskgym.envs.actions import Action
-from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.spaces import action_from_sample
 from deskgym.packages import PACKAGES
+from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.recorded_state import keep
 from deskgym.wrappers.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
 from deskgym.wrappers.recording_writer import RecordingWriter
@@ -33,7 +33,7 @@ _ON_HOST = ("sandbox", "process")  # machines that run the host's own programs
 _OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their own in the recording
 
 
-class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any], gymnasium.utils.RecordConstructorArgs):
+class RecordEpisode(DesktopWrapper):
     """Records each episode of a ``DesktopEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording``; ``deskgym view`` makes a page of it and ``deskgym verify
@@ -59,13 +59,11 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)
-        if not isinstance(env.unwrapped, DesktopEnv):
-            raise TypeError(f"RecordEpisode wraps a DesktopEnv, got {type(env.unwrapped).__name__}")
-        self.desktop: DesktopEnv = env.unwrapped
         self.folder = Path(folder)
         self.keep_state = keep_state
         self.episode_folder: Path | None = None
         self._writer: RecordingWriter | None = None
+        self._steps = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -77,6 +75,7 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
         self.episode_folder = _new_folder(self.folder, self.desktop.task.id)
         self._writer = RecordingWriter(self.episode_folder)
         self._writer.file(META, self._meta(seed, options))
+        self._steps = 0
         self._record(observation, info, {"step": 0})
         return observation, info
 
@@ -85,7 +84,7 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
         observation, reward, terminated, truncated, info = self.env.step(action)
         outcome = {"reward": float(reward), "terminated": bool(terminated), "truncated": bool(truncated)}
         if self._writer is not None:
-            self._record(observation, info, {"step": info.get("step"), "action": action_json(action)} | outcome)
+            self._record(observation, info, {"step": info.get("step")} | self._told(action, info) | outcome)
             if terminated or truncated:
                 self._finish()
         return observation, float(reward), terminated, truncated, info
@@ -116,6 +115,20 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
         line["timing"]["record"] = round((time.perf_counter() - start) * 1000, 3)
         line["info"] = {name: value for name, value in info.items() if name not in _OWN_INFO}
         self._writer.line(line)
+
+    def _told(self, action: Any, info: Mapping[str, Any]) -> dict[str, Any]:
+        """The action as ``deskgym.wrappers.recording`` tells: what was given, and what was really performed."""
+        before, self._steps = self._steps, int(info.get("step", self._steps))
+        given, performed = action_json(action), self.desktop.performed
+        if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
+            return {"action": given}
+        if isinstance(performed, str):
+            return {"action": given} | ({"performed": performed} if performed != given else {})
+        done = [part.to_dict() for part in performed]
+        if self.desktop.action_form != "computer":
+            return {"action": given, "performed": done}
+        says_the_same = isinstance(given, dict) and done[0] | given == done[0]
+        return {"action": done[0]} | ({} if says_the_same else {"given": given})
 
     def _frame(self, observation: Mapping[str, Any]) -> NDArray[np.uint8] | None:
         if "screenshot" in observation:
@@ -174,19 +187,37 @@ class RecordEpisode(gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any],
 
 
 def action_json(action: Any) -> Any:
-    """An action of any form as JSON: the text of a code action, else ``Action.to_dict``'s form."""
-    if isinstance(action, str):
-        return action
+    """An action of any form as JSON, in the frame of what it was given to.
+
+    A sample of a space of computer actions gets the JSON form that does the same, in its own numbers and marks. An
+    ``Action`` has ``Action.to_dict``'s form; arrays become lists, and what JSON cannot hold its ``repr``.
+    """
     if isinstance(action, Action):
         return action.to_dict()
-    if isinstance(action, np.ndarray):
+    if isinstance(action, Mapping):
+        if "action_type" not in action and not isinstance(action.get("action", ""), str):
+            action = _sample_json(action)
+        return {str(name): action_json(value) for name, value in action.items()}
+    if isinstance(action, np.ndarray | np.generic):
         return action.tolist()
-    if isinstance(action, Mapping) and not isinstance(action.get("action"), str):
-        try:
-            return action_from_sample(dict(action)).to_dict()
-        except ActionError:
-            return repr(action)  # the env has taken it as invalid, and the info says why
-    return dict(action) if isinstance(action, Mapping) else repr(action)
+    if isinstance(action, list | tuple):
+        return [action_json(value) for value in action]
+    return action if isinstance(action, str | int | float | None) else repr(action)
+
+
+def _sample_json(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A sample in the JSON form; as it is where it is none."""
+    try:
+        action = action_from_sample(sample).to_dict()
+    except ActionError:
+        return sample
+    for part, x, y, mark in (("point", "x", "y", "mark"), ("to", "to_x", "to_y", "to_mark")):
+        if x in action:
+            action[x], action[y] = np.asarray(sample[part]).tolist()[:2]  # a frame's need not be whole
+            if sample.get(mark):
+                del action[x], action[y]
+                action[mark] = sample[mark]
+    return action
 
 
 def _new_folder(parent: Path, task_id: str) -> Path:

@@ -4,13 +4,18 @@
 file                   holds
 =====================  ===============================================================================================
 ``meta.json``          what was run: task, parameters, seed, screen, versions, machine, when
-``steps.jsonl``        one JSON object per line; line 0 is the reset, line k the k-th action and what came of it
+``steps.jsonl``        one JSON object per line; line 0 is the reset, line k the k-th step and what came of it
 ``frames/NNNNN``       ``.npy.zst``: a frame as uint8 (H, W, 3) RGB in NumPy's format, compressed by zstandard
 ``elements/NNNNN``     ``.json``: the accessible elements, ``{"rows": [[8 ints]], "texts": [[4 texts]], "cut": ...}``
 ``verdict.json``       the verdict; missing where the episode was not evaluated
 ``aborted.json``       why the episode was given up before its end, where its player said so
 ``state.json``         what the evaluator read, so that the episode can be scored again without a machine
 =====================  ===============================================================================================
+
+A step's ``action`` is the computer action that was carried out, in screen pixels; where there is none, or several, and
+of other forms of action, it is what was given. ``given`` is there where that is another one: in the frame, marks or
+numbers of the wrapper that the recorder is around. ``performed`` has the screen actions that a discrete action came to,
+or the program that ran, where that is not what was given.
 
 Equal consecutive frames and elements are stored once: each line of ``steps.jsonl`` names the number of its frame and of
 its elements. Frames are zstandard and not PNG because encoding one takes 1.2 ms instead of 31 ms at 1920x1080, and the

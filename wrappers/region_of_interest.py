@@ -88,7 +88,7 @@ class RegionOfInterest(FramedActions):
         x, y, width, height = self.region
         changed = {"screenshot": observation["screenshot"][y : y + height, x : x + width].copy()}
         assert self.frame is not None  # __init__ has set one
-        changed |= self.frame.elements(observation)
+        changed |= self.frame.elements(observation, self.parts())
         return {**observation, **changed}, {**info, "region": list(self.region)}
 
     def _target(self) -> Box:

@@ -29,6 +29,10 @@ class EpisodeCollector(DesktopWrapper):
     takes, and the oracle's too, and are kept as members of the action space. Of an env with discrete actions the
     masks are kept as well.
 
+    What no member does is refused, though the env would take it: a combination that is not modifiers and one key, a
+    wait or hold longer than the space's second, an action where the pointer is before one has said a place, and what
+    is not legal, even with ``invalid_action="feedback"``.
+
     Attributes:
         episodes: the ended episodes, in order; yours to empty.
         refused: the last action of this episode that the action space has no member for, or None.
@@ -67,7 +71,8 @@ class EpisodeCollector(DesktopWrapper):
         """Step the env, and keep the step.
 
         Raises:
-            ActionError: the action space has no member that does what this action does; nothing was done.
+            ActionError: the action is not legal, or the action space has no member that does the same; nothing was
+                done.
         """
         try:
             kept = self._actions.store(self._joined(action))

@@ -13,7 +13,8 @@ from deskgym.datasets.spaces import cast
 from deskgym.envs.actions import BUTTONS, VERBS, Action
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.keys import keysym
-from deskgym.envs.spaces import MODIFIERS, SPACE_KEYS, ComputerActionSpace, action_from_sample
+from deskgym.envs.observations import cut_text
+from deskgym.envs.spaces import MODIFIERS, SPACE_KEYS, ComputerActionSpace, action_from_sample, parse_computer_action
 
 _VERBS, _BUTTONS = list(VERBS), list(BUTTONS)
 _KEYS = {keysym(name): name for name in SPACE_KEYS}
@@ -42,31 +43,46 @@ class ActionStore:
         """The action as a member of the space.
 
         Raises:
-            ActionError: the space has none that does the same.
+            ActionError: the action is not legal, or the space has none that does the same.
         """
-        is_form = isinstance(action, Action) or (isinstance(action, Mapping) and isinstance(action.get("action"), str))
-        if is_form and self._structured(action):
-            action = action if isinstance(action, Action) else Action.from_dict(action)
-            sample = to_sample(action, self._pointer)
-            x, y = (action.to_x, action.to_y) if action.verb == "drag" else (action.x, action.y)
-            if x is not None and y is not None:
-                self._pointer = x, y
-            return sample
-        try:
-            return cast(self.space, action)
-        except ValueError as error:
-            raise ActionError(f"a dataset holds members of env.action_space; this is {error}") from error
-
-    def _structured(self, action: Any) -> bool:
         if not isinstance(self.space, ComputerActionSpace):
-            return False
-        width, height = self.space["point"].nvec.tolist()  # type: ignore[attr-defined]
+            return self._member(action)
+        parsed = self._parsed(self.space, action)
+        is_sample = (
+            isinstance(action, Mapping) and "action_type" not in action and not isinstance(action["action"], str)
+        )
+        kept = self._member(action if is_sample else to_sample(parsed, self._pointer))
+        x, y = (parsed.to_x, parsed.to_y) if parsed.verb == "drag" else (parsed.x, parsed.y)
+        if x is not None and y is not None:
+            self._pointer = x, y
+        return kept
+
+    def _parsed(self, space: ComputerActionSpace, action: Any) -> Action:
+        width, height = space["point"].nvec.tolist()  # type: ignore[attr-defined]
         if isinstance(action, Action) and (width, height) != self.screen_size:
             raise ActionError(
                 f"an Action is in pixels of the screen ({self.screen_size}), env.action_space in those of a frame of "
                 f"{(width, height)}; give the action in that frame, as a dict"
             )
-        return True
+        parsed = parse_computer_action(action, (width, height))
+        longest = float(space["seconds"].high)  # type: ignore[attr-defined]
+        if "seconds" in VERBS[parsed.verb] and parsed.seconds > longest:
+            raise ActionError(
+                f"env.action_space has waits and holds of at most {longest:g} s; got {parsed.to_dict()}; wait several "
+                "times instead, and for a longer hold between key_down and key_up"
+            )
+        return parsed
+
+    def _member(self, value: Any) -> Any:
+        try:
+            member = cast(self.space, value)
+        except ValueError as error:
+            raise ActionError(f"a dataset holds members of env.action_space; this is {error}") from error
+        if not self.space.contains(member):
+            raise ActionError(
+                f"a dataset holds members of env.action_space; this is out of range: {cut_text(repr(value), 200)}"
+            )
+        return member
 
 
 def to_sample(action: Action, pointer: tuple[int, int] | None = None) -> dict[str, Any]:
@@ -86,7 +102,10 @@ def to_sample(action: Action, pointer: tuple[int, int] | None = None) -> dict[st
     reads = VERBS[action.verb]
     if "x" in reads and action.x is None:
         if pointer is None:
-            raise ActionError(f"{action.to_dict()} acts where the pointer is, and that is not known")
+            raise ActionError(
+                f"{action.to_dict()} acts where the pointer is, which is not known before an action has said a place; "
+                "give x and y"
+            )
         action = replace(action, x=pointer[0], y=pointer[1])
     held, key = _combination(action)
     seconds = np.float32(action.seconds if "seconds" in reads else 0.0)

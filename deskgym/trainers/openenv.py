@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -192,7 +193,13 @@ _PARTS = ("screenshot", "instruction", "a11y", "terminal", "feedback", "vocabula
 
 
 def _plain(name: str, part: Any) -> Any:
-    """A part of the observation as JSON can hold it."""
+    """A part of the observation as JSON can hold it; what is inside of dicts and sequences, too."""
+    if isinstance(part, Mapping):
+        return {str(key): _plain("", value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_plain("", value) for value in part]
+    if isinstance(part, np.generic):
+        return part.item()
     if not isinstance(part, np.ndarray):
         return part
     if name == "screenshot" and part.dtype == np.uint8 and part.ndim == 3:

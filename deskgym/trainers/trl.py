@@ -21,10 +21,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
-from deskgym.envs.actions import split_keys
+from deskgym.envs.actions import Action, split_keys
 from deskgym.envs.errors import ActionError, DeskgymError, MachineError, SetupError, near
 from deskgym.envs.observations import cut_lines, cut_text
 from deskgym.trainers.session import Session
@@ -279,7 +280,11 @@ class CodeToolEnv(DesktopToolEnv):
     def _do(self, action: dict[str, Any]) -> Seen:
         verb = action["action"]
         if verb == "wait":
-            return self._step(f"WAIT {float(action['seconds']):g}")
+            try:
+                seconds = abs(Action.from_dict(action).seconds)  # of -0.0
+            except ActionError as error:
+                return self._step(error)  # the env treats it as it does any illegal action
+            return self._step(f"WAIT {np.format_float_positional(seconds, trim='-')}")  # WAIT takes no exponent
         return self._step(f"ANS {action['text']}" if verb == "answer" else verb.upper())
 
 

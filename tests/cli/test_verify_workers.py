@@ -1,11 +1,15 @@
 """Verifying in several processes."""
 
+import multiprocessing
+import time
 from functools import partial
 
+import pytest
 from fake_suite import FakeSource
 
 from deskgym.cli.verifying import attempts_of, verify
 from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.workers import run_jobs
 
 
 def test_workers_find_the_same():
@@ -20,10 +24,33 @@ def test_workers_find_the_same():
 
 
 def test_stopping_early_leaves_no_worker():
-    import multiprocessing
-
     make = partial(DesktopEnv, FakeSource(), machine="fake", screen_size=(160, 120))
     running = verify(make, attempts_of("fake/copy", ["other"] * 6), resets=2, workers=2)
     next(running)
     running.close()
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("by_error", [False, True])
+def test_stopping_early_ends_no_process_of_the_caller(by_error):
+    spawn = multiprocessing.get_context("spawn")
+    before, during = (spawn.Process(target=time.sleep, args=(60,)) for _ in range(2))
+    before.start()
+    running = run_jobs(abs, [-1, "not a number"] if by_error else range(20), workers=2)
+    try:
+        if by_error:
+            with pytest.raises(TypeError):
+                list(running)
+        else:
+            next(running)
+            during.start()
+            running.close()
+        own = [before] if by_error else [before, during]
+        for process in own:
+            process.join(0.2)
+        assert all(process.is_alive() for process in own)
+        assert set(multiprocessing.active_children()) == set(own)
+    finally:
+        for process in multiprocessing.active_children():
+            process.kill()
+            process.join()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from deskgym.datasets.computer_actions import ActionStore, to_sample
 from deskgym.envs.actions import Action
@@ -70,6 +71,55 @@ def test_a_sample_is_kept_whole():
     sample = SPACE.sample()
     kept = ActionStore(SPACE, (160, 120)).store(sample)
     assert all(np.array_equal(kept[name], sample[name]) for name in sample)
+
+
+@pytest.mark.parametrize("verb", ["wait", "hold"])
+def test_a_wait_that_is_too_long_for_the_space_is_an_error(verb):
+    keys = {"keys": ["up"]} if verb == "hold" else {}
+    store = ActionStore(SPACE, (160, 120))
+    assert SPACE.contains(store.store({"action": verb, "seconds": 1, **keys}))
+    long = {"action": verb, "seconds": 5, **keys}
+    sample = to_sample(Action.from_dict(long))
+    for action in (long, Action.from_dict(long), sample):
+        with pytest.raises(ActionError, match="at most 1 s; got .*5.0.*; wait several times"):
+            store.store(action)
+
+
+@pytest.mark.parametrize(
+    ("space", "action"),
+    [
+        (SPACE, {"action": "click", "x": 160, "y": 0}),
+        (SPACE, to_sample(Action("click", x=1, y=1)) | {"to": [0, 120]}),
+        (UnicodeText(3), "DONE"),
+        (spaces.Discrete(3), 3),
+        (spaces.MultiDiscrete([3, 2]), [0, 2]),
+    ],
+)
+def test_nothing_is_stored_outside_of_its_space(space, action):
+    with pytest.raises(ActionError, match="off the screen|out of range"):
+        ActionStore(space, (160, 120)).store(action)
+
+
+@pytest.mark.parametrize(
+    ("action", "same"),
+    [
+        ({"action_type": "CLICK", "x": 3, "y": 4, "num_clicks": 2}, Action("click", x=3, y=4, clicks=2)),
+        ({"action_type": "SCROLL", "parameters": {"x": 3, "y": 4, "dx": 0, "dy": -2}}, Action("scroll", 3, 4, dy=2)),
+        ({"action_type": "DONE"}, Action("done")),
+    ],
+)
+def test_the_form_of_the_published_benchmarks_is_stored_too(action, same):
+    kept = ActionStore(SPACE, (160, 120)).store(action)
+    assert SPACE.contains(kept) and action_from_sample(kept).to_dict() == same.to_dict()
+
+
+def test_every_form_tells_where_the_pointer_is():
+    store = ActionStore(SPACE, (160, 120))
+    store.store(Action("click", x=1, y=2))
+    store.store(to_sample(Action("move", x=30, y=40)))
+    assert store.store({"action": "click"})["point"].tolist() == [30, 40]
+    store.store({"action_type": "MOVE_TO", "x": 50, "y": 60})
+    assert store.store({"action_type": "CLICK"})["point"].tolist() == [50, 60]
 
 
 def test_a_screen_action_is_not_of_another_frame():

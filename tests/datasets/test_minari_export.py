@@ -170,6 +170,20 @@ def test_an_action_that_cannot_be_kept_is_not_done():
     env.close()
 
 
+def test_what_the_collector_keeps_is_in_the_action_space():
+    env = EpisodeCollector(fake_env())
+    env.reset(seed=0)
+    for bad, why in (({"action_type": "WAIT"}, "at most 1 s"), ({"action": "click"}, "give x and y")):
+        with pytest.raises(ActionError, match=why):
+            env.step(bad)
+    env.step({"action_type": "CLICK", "parameters": {"x": 5, "y": 6}})
+    env.step({"action": "click"})
+    env.step({"action_type": "DONE"})
+    assert all(map(env.action_space.contains, env.episodes[0].actions))
+    assert [action["point"].tolist() for action in env.episodes[0].actions] == [[5, 6], [5, 6], [0, 0]]
+    env.close()
+
+
 def test_the_users_own_datasets_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("MINARI_DATASETS_PATH", raising=False)

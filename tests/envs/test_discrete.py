@@ -2,7 +2,9 @@
 
 import itertools
 import re
+import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -30,9 +32,9 @@ SIZE = (200, 100)
 WORDS = Vocabulary(("one", "two", "enter", "ctrl+s"), ("word", "word", "key", "key"))
 
 
-def row(role, x=10, y=10, w=20, h=10, states="sensitive enabled", parent=-1):
+def row(role, x=10, y=10, w=20, h=10, states="sensitive enabled", parent=-1, ref=""):
     bits = sum(1 << STATE_BITS.index(name) for name in states.split())
-    return (x, y, w, h, 0, bits, parent, 0), (role, "", "", "")
+    return (x, y, w, h, 0, bits, parent, 0), (role, "", "", ref)
 
 
 def elements(*rows):
@@ -90,6 +92,23 @@ def test_the_grid_covers_the_screen_row_by_row():
         ({"grid": [8]}, "columns, rows"),
         ({"grid": [-1, 2]}, "columns, rows"),
         ({"max_arguments": 0}, "max_arguments=0"),
+        ({"verbs": "click, done"}, r"use a list: verbs=\['click', 'done'\]"),
+        ({"verbs": [["click"]]}, r"verbs=\[\['click'\]\]; legal is a list of click"),
+        ({"verbs": [3]}, r"verbs=\[3\]; legal is a list of click"),
+        ({"verbs": None}, "verbs=None; legal is a list of click"),
+        ({"grid": 5}, r"grid=5; legal is \[columns, rows\], each a whole number from 0 to 256, such as \[8, 6\]"),
+        ({"grid": ["8", "6"]}, r"grid=\['8', '6'\]; legal is \[columns, rows\]"),
+        ({"grid": np.array(5)}, r"grid=array\(5\); legal is \[columns, rows\]"),
+        ({"grid": "86"}, r"grid='86'; legal is \[columns, rows\]"),
+        ({"grid": [2.5, 2]}, r"grid=\[2.5, 2\]; legal is \[columns, rows\]"),
+        ({"grid": [True, 2]}, r"grid=\[True, 2\]; legal is \[columns, rows\]"),
+        ({"grid": [257, 2]}, r"grid=\[257, 2\]; legal is \[columns, rows\]"),
+        ({"max_arguments": "64"}, "max_arguments='64'; legal is a whole number from 1 up, such as 64"),
+        ({"max_arguments": 2.5}, "max_arguments=2.5; legal is a whole number"),
+        ({"max_arguments": True}, "max_arguments=True; legal is a whole number"),
+        ({"keys": "enter"}, r"keys='enter'; legal is a list of keys, .*use a list: keys=\['enter'\]"),
+        ({"keys": [13]}, r"keys=\[13\]; legal is a list of keys"),
+        (["click"], r"discrete=\['click'\]; legal is None or a dict with any of verbs"),
         ({"keys": ["ctrl+nonsense"]}, "'ctrl+nonsense' is none".replace("+", r"\+")),
         ({"max_words": 3}, "unknown discrete option 'max_words'; legal are verbs, grid, max_arguments, keys"),
     ],
@@ -97,6 +116,11 @@ def test_the_grid_covers_the_screen_row_by_row():
 def test_a_bad_option_is_refused_with_what_is_legal(options, message):
     with pytest.raises(ValueError, match=message):
         make(discrete=options)
+
+
+def test_options_may_be_numpys():
+    discrete = actions(grid=np.array([3, 2]), max_arguments=np.int64(9), keys=[])
+    assert discrete.nvec == (len(VERBS), 6 + 6, 9)
 
 
 @pytest.mark.parametrize("text", ["enter", "ctrl+s", "ctrl++", "+", "F5", "a"])
@@ -187,6 +211,58 @@ def test_a_modal_window_keeps_the_menu_bar_from_input():
     assert np.flatnonzero(situation(*rows).clickable).tolist() == [5]
 
 
+ONE, OTHER = ":1.2/org/a11y/atspi/accessible/", ":1.21/org/a11y/atspi/accessible/"  # two programs' references
+
+
+@pytest.mark.parametrize(
+    "save, overwrite, admitted",
+    [("", "active", 5), ("active", "", 3), ("", "", 5)],
+)
+@pytest.mark.parametrize("ref", ["", ONE])
+def test_of_two_modal_windows_the_active_one_takes_input_else_the_last(save, overwrite, admitted, ref):
+    rows = [
+        row("frame", ref=ref),
+        row("push button", parent=0, ref=ref),
+        row("dialog", states=f"sensitive modal {save}", ref=ref),
+        row("push button", parent=2, ref=ref),
+        row("dialog", states=f"sensitive modal {overwrite}", ref=ref),
+        row("push button", parent=4, ref=ref),
+    ]
+    assert np.flatnonzero(situation(*rows).clickable).tolist() == [admitted]
+
+
+@pytest.mark.parametrize("state", ["", "active"])
+def test_of_a_modal_window_within_another_the_inner_one_takes_input(state):
+    rows = [
+        row("dialog", states=f"sensitive modal {state}"),
+        row("push button", parent=0),
+        row("dialog", states="sensitive modal", parent=0),
+        row("push button", parent=2),
+        row("text", states="sensitive editable focused", parent=0),
+    ]
+    assert np.flatnonzero(situation(*rows).clickable).tolist() == [3]
+    assert not situation(*rows).typing
+
+
+def test_a_modal_window_keeps_input_only_from_its_own_program():
+    rows = [
+        row("frame", ref=ONE + "1"),
+        row("push button", parent=0, ref=ONE + "2"),
+        row("panel", parent=0, ref=":1.9/7"),  # embedded: another process draws it, in a window of the first
+        row("push button", parent=2, ref=":1.9/8"),
+        row("dialog", states="sensitive modal", ref=ONE + "3"),
+        row("push button", parent=4, ref=ONE + "4"),
+        row("frame", states="sensitive active", ref=OTHER + "1"),
+        row("menu bar", parent=6, ref=OTHER + "2"),
+        row("menu item", parent=7, ref=OTHER + "3"),
+        row("text", states="sensitive editable focused", parent=6, ref=OTHER + "4"),
+    ]
+    assert np.flatnonzero(situation(*rows).clickable).tolist() == [5, 8, 9]
+    assert situation(*rows).typing
+    menu = row("popup menu", parent=8, ref=OTHER + "5"), row("menu item", parent=10, ref=OTHER + "6")
+    assert np.flatnonzero(situation(*rows, *menu).clickable).tolist() == [5, 8, 11]
+
+
 def test_the_items_of_a_combo_box_need_it_open():
     combo = row("combo box", x=10, y=10, w=50, h=20)
     other = row("push button", x=100)
@@ -266,7 +342,7 @@ ROLES = [
     "push button", "text", "filler", "list item", "list", "combo box", "popup menu", "menu bar", "menu item",
     "terminal",
 ]  # fmt: skip
-STATES = ["sensitive", "enabled", "editable", "focused", "modal", "read_only"]
+STATES = ["sensitive", "enabled", "editable", "focused", "active", "modal", "read_only"]
 ROWS = st.lists(
     st.builds(
         row,
@@ -277,6 +353,7 @@ ROWS = st.lists(
         st.integers(-2, 60),
         st.lists(st.sampled_from([*STATES, "sensitive", "enabled"]), unique=True).map(" ".join),
         st.integers(-2, 8),
+        st.sampled_from(["", ":1.2/a", ":1.3/a"]),
     ),
     max_size=8,
 )
@@ -582,6 +659,43 @@ def test_load_verb_finds_both_kinds():
 
 def test_nothing_on_the_screen_is_no_error():
     assert Situation(NO_ELEMENTS, SIZE).clickable.shape == (0,)
+
+
+# --- GTK
+
+NESTED = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GLib, Gtk
+def window(title, kind=Gtk.Dialog, **options):
+    made = kind(title=title, **options)
+    (made if kind is Gtk.Window else made.get_content_area()).add(Gtk.Button(label=f"in {title}"))
+    made.show_all()
+    return made
+window("other") if NAME == "other" else None
+if NAME == "main":
+    save = window("save", transient_for=window("main", Gtk.Window), modal=True)
+    GLib.timeout_add(200, lambda: bool(window("overwrite", transient_for=save, modal=True)) and False)
+Gtk.main()
+"""
+
+
+def test_masks_follow_nested_dialogs_of_gtk(desktop):
+    python = "/usr/bin/python3"
+    if not Path(python).exists() or subprocess.run([python, "-c", "import gi"], capture_output=True).returncode:
+        pytest.skip("python3-gi is not installed")
+    for name, title in (("other", "other"), ("main", "overwrite")):
+        code = f"NAME = {name!r}{NESTED}"
+        desktop.guest.call("launch", argv=[python, "-c", code], wait={"window": {"title": title}}, timeout=20)
+    deadline, clickable, seen = time.monotonic() + 10, set(), set()
+    expected = {"in other", "in overwrite"}
+    while time.monotonic() < deadline and (len(seen) < 4 or clickable != expected):  # it is not active at once
+        found = Elements.from_guest(desktop.guest.call("elements", limit=512, deadline=3.0, fresh=True))
+        buttons = [k for k, e in enumerate(found) if e.name.startswith("in ")]
+        seen = {found[k].name for k in buttons}
+        clickable = {found[k].name for k in buttons if Situation(found, desktop.display.size).clickable[k]}
+    assert seen == {"in other", "in main", "in save", "in overwrite"}
+    assert clickable == expected
 
 
 # --- KAlgebra

@@ -1,6 +1,7 @@
 """The OpenEnv environment: in-process, and over real WebSockets on the loopback device."""
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from deskgym.trainers.openenv import (
     decode_png,
     encode_png,
 )
+from deskgym.wrappers import HistoryWindow
 
 FAKE = "test/Press-v0"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -88,6 +90,19 @@ def test_an_episode_in_process():
     with pytest.raises(gym.error.ResetNeeded):
         env.step(DesktopAction(action={"action": "done"}))
     env.close()
+    env.close()
+
+
+def test_numpy_values_are_sent_as_json():
+    inner = gym.make(FAKE, observation=("elements", "instruction"), action="computer")
+    env = DesktopEnvironment(HistoryWindow(inner, k=2).spec)
+    env.reset(task="fake/press#5")
+    observation = env.step(DesktopAction(action={"action": "click", "x": 5, "y": 5}))
+    sent = json.loads(observation.model_dump_json())
+    assert sent["more"]["history_length"] == 1 and len(sent["more"]["elements_history"]) == 2
+    env.session.observation = {"part": {"a": np.float32(0.5), "b": (np.bool_(True), [np.arange(2)])}}
+    sent = json.loads(env._observation(None).model_dump_json())
+    assert sent["more"] == {"part": {"a": 0.5, "b": [True, [[0, 1]]]}}
     env.close()
 
 

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from press_suite import descendants, gone
 
+from deskgym.envs.actions import Action
 from deskgym.envs.errors import ActionError, DeskgymError, SetupError
 from deskgym.trainers.trl import CodeToolEnv, ComputerToolEnv, DesktopToolEnv, desktop_environment, task_rows
 from deskgym.wrappers import PartialCredit
@@ -92,6 +93,25 @@ def test_an_unfinished_episode_is_evaluated_as_it_stands_and_its_machine_stops()
 def test_a_reward_before_reset_is_refused():
     with pytest.raises(gym.error.ResetNeeded):
         fake().get_reward()
+
+
+@pytest.mark.parametrize("action", ["code", "computer"])
+@pytest.mark.parametrize("seconds", [-1, 60.5, float("nan"), float("inf"), "soon", None])
+def test_a_look_that_is_not_legal_says_so(action, seconds):
+    env = fake(action)
+    env.reset(task="fake/press#15")
+    with pytest.raises(ActionError, match=f"seconds={seconds!r}; legal is a number from 0 to 60"):
+        env.look(seconds)
+    assert env._session.info["step"] == 1
+
+
+@pytest.mark.parametrize("seconds", [0, 1e-5, -0.0, 0.1])
+def test_any_legal_look_is_a_wait(seconds):
+    env = fake("code")
+    env.reset(task="fake/press#15")
+    assert "index\trole" in env.look(seconds)
+    (performed,) = env._session.desktop.performed
+    assert performed == Action("wait", seconds=seconds)
 
 
 def test_the_step_limit_ends_it():

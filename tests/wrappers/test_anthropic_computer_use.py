@@ -22,7 +22,7 @@ import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
-from deskgym.wrappers import AnthropicComputerUse
+from deskgym.wrappers import AnthropicComputerUse, DownscaleScreenshot
 from deskgym.wrappers.anthropic_computer_use import SCHEMAS, TOOLSET
 
 ROOT = Path(__file__).parents[2]
@@ -354,6 +354,18 @@ def test_gymnasium_has_nothing_to_say():
         env = AnthropicComputerUse(gym.make("test/AnthropicInner-v0", disable_env_checker=True), display=(80, 64))
         check_env(env, skip_render_check=True)
     env.close()
+
+
+def test_elements_lie_on_the_picture_whatever_the_frame_of_the_actions():
+    parts = {"observation": ("screenshot", "elements")}
+    small = DownscaleScreenshot(bare(**parts), scale=0.5, scale_actions=False)
+    env = AnthropicComputerUse(small)
+    assert (env.reset(seed=1)[0]["elements"] == small.reset(seed=1)[0]["elements"]).all()
+    env.step(use(1, action="left_click", coordinate=[20, 30]))
+    assert env.desktop.performed[0].x == 41
+    plain = AnthropicComputerUse(bare(**parts), display=(80, 64)).reset(seed=1)[0]["elements"]
+    twice = AnthropicComputerUse(small, display=(80, 64)).reset(seed=1)[0]["elements"]
+    assert abs(plain - twice).max() <= 2 and plain.any()
 
 
 def test_a_spec_builds_it_again_and_vectors_run_it():

@@ -1,8 +1,12 @@
 """Wrappers around wrappers: Gymnasium's checker, AsyncVectorEnv and a real program, through all of them at once."""
 
+import copy
+import inspect
+import pickle
 import warnings
 from functools import partial
 
+import cloudpickle
 import fake_desktops  # noqa: F401 - registers test/WrappedFake-v0
 import gymnasium as gym
 import numpy as np
@@ -11,7 +15,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AsyncVectorEnv
 from stable_baselines3.common import env_checker
 
+import deskgym.wrappers
 from deskgym.envs.actions import Action
+from deskgym.envs.errors import ActionError
 from deskgym.wrappers import (
     AccessibilityText,
     AnthropicComputerUse,
@@ -24,10 +30,12 @@ from deskgym.wrappers import (
     JointDiscrete,
     OpenAIComputerUse,
     PartialCredit,
+    RecordEpisode,
     RegionOfInterest,
     SetOfMark,
     TimeLimitSeconds,
 )
+from deskgym.wrappers.base import DesktopWrapper
 
 
 def for_grounders(env):
@@ -105,6 +113,80 @@ def test_a_stack_is_built_again_from_its_spec(name):
     accepts_samples(again, 5)
     again.close()
     env.close()
+
+
+COPIES = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+    "cloudpickle": lambda env: pickle.loads(cloudpickle.dumps(env)),
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_of_a_stack_is_a_whole_one(name, way):
+    wrap, options = STACKS[name]
+    env = wrap(gym.make("test/WrappedFake-v0", disable_env_checker=True, **options))
+    env.reset(seed=1)
+    again = COPIES[way](env)
+    desktop, other = again.unwrapped, env.unwrapped
+    assert desktop is not other and len(desktop.guards) == len(other.guards)
+    assert desktop.reads_elements and other.reads_elements
+    assert desktop.discrete is None or len(desktop.discrete.limits) == len(other.discrete.limits) == 1
+    assert again.observation_space == env.observation_space and again.action_space == env.action_space
+    accepts_samples(again, 5)
+    again.close()
+    env.close()
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_refuses_what_the_wrapper_refuses(way):
+    env = COPIES[way](GuiOnly(gym.make("test/WrappedFake-v0", disable_env_checker=True, action="code")))
+    env.reset(seed=1)
+    with pytest.raises(ActionError, match="import os"):
+        env.step("import os")
+    env.close()
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copied_recorder_records_its_own_episodes(way, tmp_path):
+    env = RecordEpisode(GuiOnly(gym.make("test/WrappedFake-v0", disable_env_checker=True)), tmp_path, keep_state=False)
+    env.reset(seed=1)
+    again = COPIES[way](env)
+    assert again.episode_folder is None and again.keep_state is False
+    again.reset(seed=1)
+    assert again.episode_folder != env.episode_folder
+    again.close()
+    env.close()
+
+
+def test_every_wrapper_records_all_its_arguments(tmp_path):
+    given = {"RegionOfInterest": {"box": (0, 0, 80, 60)}, "RecordEpisode": {"folder": str(tmp_path)}}
+    given |= {"TimeLimitSeconds": {"seconds": 9.0}}
+    options = {"JointDiscrete": {"action": "discrete"}, "FlatForSB3": {"action": "discrete"}}
+    public = [getattr(deskgym.wrappers, name) for name in deskgym.wrappers.__all__]
+    kinds = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, gym.Wrapper)]
+    assert len(kinds) > 12
+    for kind in kinds:
+        assert issubclass(kind, DesktopWrapper)
+        env = gym.make("test/WrappedFake-v0", disable_env_checker=True, **options.get(kind.__name__, {}))
+        wrapped = kind(env, **given.get(kind.__name__, {}))
+        assert set(wrapped._saved_kwargs) == set(inspect.signature(kind).parameters) - {"env"}, kind
+        again = copy.deepcopy(wrapped)
+        assert type(again) is kind and again._saved_kwargs == wrapped._saved_kwargs
+
+
+@pytest.mark.parametrize("number", [-1, 10**9, np.int64(10**9), np.array(10**9)])
+def test_a_number_that_is_none_is_an_illegal_action(number):
+    env = JointDiscrete(fake_desktops.desktop(action="discrete", invalid_action="feedback"))
+    env.reset(seed=1)
+    observation, *_, info = env.step(number)
+    assert f"discrete action {number}; legal are 0 to" in info["invalid_action"] == observation["feedback"]
+    assert info["step"] == 1 and env.desktop.performed == ()
+    env = JointDiscrete(fake_desktops.desktop(action="discrete"))
+    env.reset(seed=1)
+    with pytest.raises(ActionError, match="legal are 0 to"):
+        env.step(number)
 
 
 def test_stacks_work_in_an_async_vector():

@@ -101,6 +101,22 @@ def test_tables_of_text_are_translated_in_the_right_cells():
     )
 
 
+@pytest.mark.parametrize(
+    ("ending", "cut"),
+    [
+        ("", "head\n[3 more rows]"),
+        ("\n[9 more rows]", "head\n[12 more rows]"),
+        ("\n[...]", "head\n0\t(100, 100)\t(10, 10)\n[...]"),
+    ],
+)
+def test_a_table_that_gets_too_long_is_cut_at_a_rows_end(ending, cut):
+    frame = Frame((100, 100), (0, 0, 10, 10))
+    text = "head\n" + "\n".join(f"{k}\t(10, 10)\t(1, 1)" for k in range(3)) + ending
+    assert frame.table(text, 1000).startswith("head\n0\t(100, 100)\t(10, 10)\n1\t")
+    assert frame.table(text, 1000).endswith(f"2\t(100, 100)\t(10, 10){ending}")
+    assert frame.table(text, 32) == cut
+
+
 # --- programs, run here with a stand-in for pyautogui whose functions call one another as the real ones do
 
 STAND_IN = """

@@ -14,7 +14,7 @@ import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
-from deskgym.wrappers import ExecutionFeedback
+from deskgym.wrappers import CoordinateFrame, ExecutionFeedback, SetOfMark
 from deskgym.wrappers.execution_feedback import FAILURES, NOTHING_FOUND
 
 BROKEN = "```python\nthis is no Python\n```"
@@ -180,6 +180,19 @@ def test_actions_pass_untouched():
     assert statuses(info) == ["success", "success"] and env.desktop.machine.fake_display.text == "x"
     *_, info = env.step(env.action_space.inner.sample())
     assert statuses(info) == ["success"]
+
+
+def test_a_sample_is_reported_in_its_own_frame_and_marks():
+    inner = DesktopEnv(FakeSource(), machine="fake", screen_size=(160, 120), invalid_action="feedback")
+    env = ExecutionFeedback(CoordinateFrame(SetOfMark(inner), "unit"))
+    env.reset(seed=3)
+    sample = env.action_space.inner.sample() | {"action": 0, "mark": 0, "to_mark": 0}
+    *_, info = env.step([sample | {"point": np.array([0.5, 0.25], np.float32)}, sample | {"mark": 99}])
+    assert [execution["action"] for execution in info["executions"]] == [
+        {"action": "move", "x": 0.5, "y": 0.25},
+        {"action": "move", "mark": 99},
+    ]
+    json.dumps(info["executions"])
 
 
 def test_bare_takes_the_text_for_the_program():

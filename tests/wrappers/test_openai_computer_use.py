@@ -344,6 +344,53 @@ def make_small():
     return make(display=(80, 64))
 
 
+DRAG = {"type": "drag", "path": [{"x": 1, "y": 2}, {"x": 50, "y": 50}, {"x": 9, "y": 2}], "keys": ["CTRL"]}
+RELEASES = [{"action": "mouse_up", "button": "left"}, {"action": "key_up", "keys": ["ctrl"]}]
+
+
+def guarded(*refused, **options):
+    """An env where a guard refuses to move to these points, and what it asked the guard for."""
+    env, asked = make(**options), []
+
+    def guard(actions):
+        asked.extend(action.to_dict() for action in actions)
+        if any((action.x, action.y) in refused for action in actions):
+            raise ActionError("off limits")
+
+    env.desktop.guards.append(guard)
+    env.reset(seed=1)
+    return env, asked
+
+
+def test_what_a_refused_drag_holds_is_let_go():
+    env, asked = guarded((50, 50), invalid_action="feedback", observation=("screenshot", "feedback"))
+    observation, *_, info = env.step([call(DRAG), call(CLICK, call_id="call_2")])
+    assert asked[3:] == RELEASES and info["actions"] == [*asked[:2], *RELEASES]
+    assert info["invalid_action"] == observation["feedback"] == "off limits"
+    assert [result.error for result in env.results] == [
+        "off limits",
+        "not carried out: an action before it was not legal",
+    ]
+    assert info["step"] == 5
+
+
+def test_what_a_drag_holds_is_let_go_before_the_error():
+    env, asked = guarded((50, 50))
+    with pytest.raises(ActionError, match="off limits"):
+        env.step(call(DRAG))
+    assert asked[3:] == RELEASES
+
+
+def test_only_what_is_held_is_let_go():
+    env, asked = guarded((1, 2), (20, 30), invalid_action="feedback")
+    env.step(call(DRAG))
+    assert asked[2:] == RELEASES[1:]
+    env.step(call(CLICK))
+    assert len(asked) == 4
+    env, asked = guarded((50, 50), invalid_action="feedback", max_steps=3)
+    assert env.step(call(DRAG))[3] and len(asked) == 3  # the episode is over
+
+
 def test_a_recording_has_the_steps_inside_and_the_message_outside(tmp_path):
     env = RecordEpisode(OpenAIComputerUse(RecordEpisode(bare(), tmp_path / "in")), tmp_path / "out")
     env.reset(seed=1)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym.agents import OracleAgent, RandomAgent, WrongAgent, run_episode
+from deskgym.envs.actions import VERBS, Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.evaluation.evaluator import CheckFailed
-from deskgym.wrappers import RecordEpisode, Recording, recording_writer, rescore
+from deskgym.wrappers import CoordinateFrame, RecordEpisode, Recording, SetOfMark, recording_writer, rescore
 from deskgym.wrappers.recorded_state import keep, pack, restore, unpack
 from deskgym.wrappers.recording import RecordingError, find_recordings, frame_path, pack_frame
 
@@ -95,6 +96,63 @@ def test_samples_of_the_action_space_are_recorded_as_json(tmp_path, form):
     env.close()
     recorded = Recording.load(env.episode_folder).steps[1]["action"]
     assert recorded == sample if form == "code" else recorded["action"] in recorded.values()
+
+
+def told(env, *actions):
+    """The lines of these actions in the recording."""
+    env.reset(seed=1)
+    for action in actions:
+        env.step(action)
+    env.close()
+    return Recording.load(env.episode_folder).steps[1:]
+
+
+def sample(env, verb, **parts):
+    env.action_space.seed(1)
+    return env.action_space.sample() | {"action": list(VERBS).index(verb), "modifiers": np.zeros(4, np.int8)} | parts
+
+
+def around(folder, wrap, **options):
+    options = {"machine": "fake", "screen_size": SIZE, "observation": PARTS} | options
+    return RecordEpisode(wrap(DesktopEnv(FakeSource(), **options)), folder)
+
+
+def test_a_sample_around_a_frame_is_recorded_where_it_was_done(tmp_path):
+    env = around(tmp_path, lambda env: CoordinateFrame(env, "unit"))
+    move = sample(env, "move", point=np.array([0.75, 0.17], np.float32))
+    framed, pixels = told(env, move, Action("move", 3, 4))
+    assert framed["action"] == {"action": "move", "x": 120, "y": 20}
+    assert framed["given"] == {"action": "move", "x": 0.75, "y": pytest.approx(0.17)}
+    assert pixels["action"] == {"action": "move", "x": 3, "y": 4} and "given" not in pixels
+
+
+def test_a_mark_is_recorded_where_it_was_done(tmp_path):
+    env = around(tmp_path, SetOfMark)
+    env.reset(seed=1)
+    x, y = env.env.points[1]
+    step, form = told(env, sample(env, "move", mark=2, point=np.array([9, 9])), {"action": "move", "mark": 2})
+    assert step["action"] == form["action"] == {"action": "move", "x": x, "y": y}
+    assert step["given"] == form["given"] == {"action": "move", "mark": 2}
+
+
+def test_what_was_refused_is_recorded_as_it_was_given(tmp_path):
+    env = around(tmp_path, lambda env: CoordinateFrame(env, "unit"), invalid_action="feedback")
+    json_form, joined = told(env, {"action": "click", "x": np.float64(2.5), "y": 0}, np.array([1, 2]))
+    assert json_form["action"] == {"action": "click", "x": 2.5, "y": 0} and joined["action"] == [1, 2]
+    assert "given" not in json_form and "given" not in joined
+
+
+def test_an_action_that_says_the_same_is_recorded_once(tmp_path):
+    env = make(tmp_path)
+    short, whole = told(env, {"action": "click", "x": 9, "y": 8}, sample(env, "click", point=np.array([9, 8])))
+    for step in (short, whole):
+        assert step["action"]["x"] == 9 and "given" not in step and "performed" not in step
+
+
+def test_a_discrete_action_has_what_it_came_to_beside_it(tmp_path):
+    env = make(tmp_path, action="discrete")
+    (done,) = told(env, env.desktop.discrete.encode([Action("done")]))
+    assert len(done["action"]) == 3 and done["performed"] == [{"action": "done"}]
 
 
 def test_every_episode_has_a_folder_of_its_own_also_of_two_recorders(tmp_path):

@@ -8,7 +8,7 @@ from fake_desktops import desktop, keeps_the_contract
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.actions import Action
 from deskgym.envs.errors import ActionError
-from deskgym.wrappers import CoordinateFrame, DownscaleScreenshot, RegionOfInterest
+from deskgym.wrappers import AccessibilityText, CoordinateFrame, DownscaleScreenshot, RegionOfInterest
 
 BOX = (30, 20, 80, 50)
 
@@ -48,6 +48,16 @@ def test_elements_are_placed_in_the_region():
     assert (observation["elements"][:, 2:] == expected["elements"][:, 2:]).all()
     x, y = observation["elements"][1, :2]
     assert f"\t({x}, {y})\t" in observation["a11y"]
+
+
+def test_a_text_stays_within_its_budget():
+    text = AccessibilityText(desktop()).reset(seed=0)[0]["a11y"]
+    for budget in range(len(text) - 20, len(text) + 1):
+        env = RegionOfInterest(AccessibilityText(desktop(), budget=budget), (100, 90, 20, 20))
+        observation, _ = env.reset(seed=0)
+        assert observation in env.observation_space and len(observation["a11y"]) <= budget
+        assert "\t(-" in observation["a11y"] or "more rows]" in observation["a11y"]
+        env.close()
 
 
 def test_it_follows_the_focus():
