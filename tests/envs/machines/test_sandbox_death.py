@@ -21,6 +21,7 @@ HEADLESS = MachineConfig(screen_size=None)
 
 PARENT = """
 import ctypes, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox import SandboxMachine
 machines = [SandboxMachine(MachineConfig(screen_size=None)) for _ in range(2)]
