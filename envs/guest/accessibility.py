@@ -26,7 +26,7 @@ from deskgym.envs.guest.accessibility_search import (
     not_seen,
     state_mask,
 )
-from deskgym.envs.guest.accessibility_walk import Blank, Walk
+from deskgym.envs.guest.accessibility_walk import Walk
 
 __all__ = [
     "AccessibilityLost", "AccessibilityReader", "Application", "CallFailed", "Elements", "Node", "Tree", "WaitFailed",
@@ -69,8 +69,6 @@ class AccessibilityReader(Hands):
         self.screen: Rect = (0, 0, *screen)
         self.text_limit = text_limit
         self.correct = correct
-        self.blank: Blank | None = None
-        """Tells where nothing is painted; for programs that ``CRASH_ON_GHOST_CELLS``."""
         self._programs: dict[str, Program] = {}
         self._result: Elements | None = None
         self._result_of: tuple[str | None, int] = (None, 0)
@@ -139,7 +137,7 @@ class AccessibilityReader(Hands):
         # Known programs are asked while the registry lists them: when nothing has changed that is all.
         for program in self._programs.values():
             if program.introduction is None:
-                program.start(self._bus, self.screen, self.text_limit, area, damage == "all", self.blank)
+                program.start(self._bus, self.screen, self.text_limit, area, damage == "all")
         try:
             await asyncio.wait([listing], timeout=max(until - time.monotonic(), 0))
         except asyncio.CancelledError:
@@ -260,7 +258,7 @@ class AccessibilityReader(Hands):
             if app is None or is_program(application, app):
                 program = Program.at(application, path.encode())
                 walk = Walk(self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, text)
-                walk.blank = self.blank if application.crashes_on_ghosts else None
+                walk.ghosts = application.crashes_on_ghosts
                 walk.window.on_idle = program.done.set
                 walk.start(program.root, True)
                 readings.append((program, walk))
@@ -293,7 +291,7 @@ class AccessibilityReader(Hands):
         if known is None:
             raise CallFailed(f"nothing is known of the program of {ref}")
         walk = Walk(self._bus, known.application.singly, self.screen, self.text_limit, max_nodes, True)
-        walk.blank = self.blank if known.application.crashes_on_ghosts else None
+        walk.ghosts = known.application.crashes_on_ghosts
         node, done = Node(peer, path.encode()), asyncio.Event()
         walk.window.on_idle = done.set
         walk.visit(node)

@@ -39,6 +39,8 @@ _RETURN, _ERROR, _SIGNAL = 2, 3, 4
 class AccessibilityLost(ConnectionError):
     """The accessibility bus is gone: no more can be read until a new reader is connected."""
 
+    kind = "accessibility_lost"
+
 
 class CallFailed(Exception):
     """A program answered a call with an error, or with something that is not what was asked for."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deskgym.envs.guest.accessibility_bus import Bus
 from deskgym.envs.guest.accessibility_node import APPLICATION, Node, Rect
-from deskgym.envs.guest.accessibility_walk import CRASH_ON_GHOST_CELLS, Blank, Walk
+from deskgym.envs.guest.accessibility_walk import CRASH_ON_GHOST_CELLS, Walk
 
 MAX_NODES = 50_000
 
@@ -87,9 +87,7 @@ class Program:
             # Something not heard of before has appeared: its place in the tree is unknown.
             self._stale = True
 
-    def start(
-        self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool, blank: Blank | None = None
-    ) -> None:
+    def start(self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool) -> None:
         """Begin a reading of what ``damage`` and events may have changed, or of everything."""
         self.done.clear()
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
@@ -97,7 +95,7 @@ class Program:
 
         def begin() -> None:
             walk = Walk(bus, self.application.singly, screen, text_limit, MAX_NODES)
-            walk.blank = blank if self.application.crashes_on_ghosts else None
+            walk.ghosts = self.application.crashes_on_ghosts
             self._begin(walk, damage, everything)
 
         if self._walk is not None and self._walk.window.open:

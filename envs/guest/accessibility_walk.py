@@ -6,7 +6,7 @@ with all below it. All answers arrive in plain callbacks; the walk is over when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from struct import Struct
 
 from deskgym.envs.guest.accessibility_bus import Bus, Window
@@ -39,11 +39,9 @@ from deskgym.envs.guest.accessibility_table import MANY, Cells
 MOST_CHILDREN = 50_000
 
 CRASH_ON_GHOST_CELLS = frozenset({"kalgebra"})
-"""Programs with a table whose model loses rows without telling its view: the view still has cells for them, and to ask
-such a ghost for its name ends the program (KAlgebra 22.12 after "Remove Variable"). A ghost is not painted."""
-
-Blank = Callable[[Rect], bool | None]
-"""Whether all of a rectangle of the screen is of one colour; None where the pointer hides it."""
+"""Programs with a table whose model loses rows without telling its view: the view still has a cell for such a row, and
+to ask this ghost for its name ends the program (KAlgebra 22.12 after "Remove Variable"). It is not painted. Qt's view
+asks the model for all cells of a row but the first, so that where a ghost is, the next child is missing."""
 
 _UINT = Struct("<I")
 _INT = Struct("<i")
@@ -61,6 +59,21 @@ _COUNT = strings(_NAMES + "Accessible", "ChildCount")
 _LENGTH = strings(_NAMES + "Text", "CharacterCount")
 _CURRENT = strings(_NAMES + "Value", "CurrentValue")
 _ALL = strings(_NAMES + "Accessible")
+
+
+def is_null(ref: tuple[str, bytes]) -> bool:
+    """Whether this is AT-SPI's null object: there is no such child."""
+    return ref[1].endswith(b"/null")
+
+
+def _shown(node: Node) -> bool:
+    """Whether it and all that it lies in are on the screen, as far as is known."""
+    above: Node | None = node
+    while above is not None and above.parent is not None:
+        if is_leaf(above):
+            return False
+        above = above.parent
+    return True
 
 
 class Calls:
@@ -124,7 +137,7 @@ class Walk:
         self.everything = True  # cells of a large table too are read again wherever they are
         self.stamps: dict[bytes, int] = {}  # object path -> how many answers had come when its state came
         self.dirty: set[bytes] = set()
-        self.blank: Blank | None = None  # set for programs that CRASH_ON_GHOST_CELLS
+        self.ghosts = False  # the program is one of those that CRASH_ON_GHOST_CELLS
         self.cells = Cells(self)
         self._calls: dict[str, Calls] = {}
         self._send = self.window.send
@@ -157,7 +170,9 @@ class Walk:
         for node in list(root.walk()):
             if node is root or (node.role == TABLE_CELL and node.parent in self.asked):
                 continue  # the cells of a large table follow when its visible part is known
-            if self.touched(node):
+            if self.touched(node) and self.ghosts and node.parent is not None and node.parent.role in CELL_PARENTS:
+                self.visit(node.parent)  # which rows are left is known to the table only
+            elif self.touched(node):
                 self.visit(node)
                 if node.span is None:
                     for child in node.children:
@@ -222,10 +237,11 @@ class Walk:
         if not node.known:
             send(calls.role, path, b"", self._on_role, node)
             send(calls.interfaces, path, b"", self._on_interfaces, node)
-        if self.blank is not None and node.parent is not None and node.parent.role in CELL_PARENTS:
-            send(calls.extents, path, _SCREEN, self._on_cell_extents, node)
-            return
         send(calls.extents, path, _SCREEN, self.on_extents, node)
+        if self.ghosts and node.parent is not None and node.parent.role in CELL_PARENTS:
+            if _shown(node):
+                send(calls.get, path, _NAME, self._on_name, node)
+            return
         if calls.singly:
             send(calls.get, path, _NAME, self._on_name, node)
             send(calls.get, path, _DESCRIPTION, self._on_description, node)
@@ -262,19 +278,6 @@ class Walk:
         if rect[:2] != node.raw[:2] and node.known and (node.role == ROOT_PANE or self._is_window(node)):
             self.moved = True
         node.raw = rect
-
-    def _on_cell_extents(self, node: Node, data: bytes, at: int, end: int) -> None:
-        """Ask a cell of a program that crashes on ghost cells for its name only if it can be seen to have one."""
-        self.on_extents(node, data, at, end)
-        above: Node | None = node
-        while above is not None and above.parent is not None and not is_leaf(above):
-            above = above.parent
-        shown = above is None or above.parent is None
-        blank = self.blank(node.raw) if shown and self.blank is not None else True
-        if blank is False:
-            self._send(self.calls(node.peer).get, node.path, _NAME, self._on_name, node)
-        elif blank:
-            node.name = ""
 
     def _is_window(self, node: Node) -> bool:
         return node.parent is not None and node.parent.parent is None
@@ -317,7 +320,10 @@ class Walk:
         if at < 0 or (not self.hidden and node.parent is not None and (is_leaf(node) or self._off_screen(node))):
             node.children = []
             return
-        self.adopt(node, read_refs(data, at))
+        refs = read_refs(data, at)
+        if self.ghosts and node.role in CELL_PARENTS:
+            refs = [ref for ref, after in zip(refs, (*refs[1:], ("", b"")), strict=True) if not is_null(after)]
+        self.adopt(node, refs)
 
     def adopt(self, node: Node, refs: Iterable[tuple[str, bytes]]) -> None:
         """Make ``refs`` the children of ``node``, and read those that are new."""
@@ -327,7 +333,7 @@ class Walk:
             child = known.pop(ref, None)
             if child is None or self.full:
                 # The same object twice would be read twice, and a loop for ever.
-                if ref in self.seen or ref[1].endswith(b"/null"):
+                if ref in self.seen or is_null(ref):
                     continue
                 if len(self.seen) >= self.max_nodes:
                     self.cut = f"more than {self.max_nodes} nodes"

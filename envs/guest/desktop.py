@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .screen import Screen
 
 BACKGROUND = 0x3B4252
-_POINTER = 24  # pixels that the pointer reaches from its hot spot
 DEADLINE = 20.0
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -50,7 +49,6 @@ class Desktop:
         self.services: list[Service] = []
         self.own: set[int] = set()
         self._config, self._reaper = config, reaper
-        self._pointer = (0, 0)
         self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read
         self._begun = time.perf_counter()
@@ -103,7 +101,6 @@ class Desktop:
                 raise manager.failure("did not take over the windows")
             self._mark("window_manager")
             await accessible
-            self.reader.blank = self._blank
             # without this property Qt 5 asks for the address in the background, and then half the time never registers
             self.screen.connection.root.change_property(
                 self.screen.connection.atom("AT_SPI_BUS"), Xatom.STRING, 8, self.env["AT_SPI_BUS_ADDRESS"].encode()
@@ -119,23 +116,10 @@ class Desktop:
         return os.open(self.server.framebuffer, os.O_RDONLY | os.O_CLOEXEC)
 
     def see(self) -> None:
-        """Take in what has been damaged so far, and where the pointer is, before elements are read."""
-        self._pointer = self.screen.pointer()
+        """Take in what has been damaged so far, before elements are read."""
+        self.screen.sync()
         self.screen.connection.pump()
         self.note_change(self.screen.damage.take())
-
-    def _blank(self, rect: tuple[int, int, int, int]) -> bool | None:
-        """Whether a part of the screen is of one colour; None where only the pointer may be why it is not."""
-        x, y, width, height = rect
-        if self._pixels.blank((x, y, x + width, y + height)):
-            return True
-        left, top = self._pointer[0] - _POINTER, self._pointer[1] - _POINTER
-        right, bottom = left + 2 * _POINTER, top + 2 * _POINTER
-        if right <= x or left >= x + width or bottom <= y or top >= y + height:
-            return False
-        beside = ((x, y, left, y + height), (right, y, x + width, y + height))
-        seen = [box for box in beside if box[0] < box[2]]
-        return None if all(map(self._pixels.blank, seen)) else False
 
     def alive(self) -> bool:
         """Whether the X server runs."""

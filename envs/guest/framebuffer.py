@@ -103,19 +103,6 @@ class Framebuffer:
         columns = [_columns(before, after, row * layout.line, layout.line) for row in rows]
         return min(first for first, _ in columns), found[1], max(last for _, last in columns) + 1, found[3]
 
-    def blank(self, box: Box) -> bool:
-        """Whether all pixels of a box are of one colour; so is a box off the screen."""
-        layout = self.layout
-        left, right = max(box[0], 0), min(box[2], layout.width)
-        pixel = None
-        for row in range(max(box[1], 0), min(box[3], layout.height)):
-            start = layout.start + row * layout.line
-            line = self._map[start + left * _PIXEL : start + right * _PIXEL]
-            pixel = pixel or line[:_PIXEL]
-            if line != pixel * (len(line) // _PIXEL):
-                return False
-        return True
-
     def _rows(self, memory: bytearray | mmap.mmap, start: int, top: int, bottom: int) -> bytes:
         line = self.layout.line
         return bytes(memory[start + top * line : start + bottom * line])

@@ -88,19 +88,17 @@ class Screen:
         await self.keyboard.key("capslock", True)
         await self.keyboard.key("capslock", False)
 
-    def pointer(self) -> tuple[int, int]:
-        """Where the pointer is.
+    def sync(self) -> None:
+        """Have all that the X server has sent so far.
 
         Raises:
             DisplayLost: the X server is gone.
         """
         try:
-            found = self.connection.root.query_pointer()
+            self.connection.display.sync()
         except (DisplayLost, error.ConnectionClosedError, OSError):
             self.connection.close()
             self.connection.ensure()  # the agent's code may have ended our connection only
-            found = self.connection.root.query_pointer()
-        return int(found.root_x), int(found.root_y)
 
     async def settle(
         self, acted: bool, quiet_ms: float, first_ms: float, cap_ms: float, on_answer: Callable[[], None] = lambda: None
