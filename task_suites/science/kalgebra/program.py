@@ -17,6 +17,7 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.task import Setup
+from deskgym.task_suites.warm_caches import give_caches, keep_caches
 
 APP = "kalgebra"
 TABS = {"calculator": "Calculator", "2d": "2D Graph", "3d": "3D Graph", "dictionary": "Dictionary"}
@@ -58,6 +59,7 @@ def open_(
     """
     machine = setup.machine
     argv = ["kalgebra", *_geometry(machine.display.size)]
+    warm = give_caches(machine, APP)
     machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
     program = AccessibleProgram(machine, APP)
     kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0, texts=False)
@@ -69,6 +71,8 @@ def open_(
         kalgebra.plot_surface(surface)
     kalgebra.show_tab(tab)
     machine.display.perform([], SettlePolicy(quiet_ms=60, cap_ms=1500))
+    if not warm:
+        keep_caches(machine, APP)
 
 
 def _geometry(screen: tuple[int, int]) -> list[str]:
