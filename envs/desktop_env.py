@@ -5,24 +5,28 @@ This file only wires the parts together; each part is in the module that it is i
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.utils import EzPickle
+from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
 from deskgym.envs.actions import STOPS, Action, as_code, parse_code
 from deskgym.envs.discrete import DiscreteActions, DiscreteConfig, NotNow
-from deskgym.envs.displays.base import Display, SettlePolicy, StepReport
+from deskgym.envs.displays.base import SettlePolicy, StepReport
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError, near
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import Machine, MachineConfig
+from deskgym.envs.machines.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault
 from deskgym.envs.observations import NO_ELEMENTS, Elements, code_feedback, cut_text
 from deskgym.envs.screen import MachineScreen
 from deskgym.envs.spaces import (
@@ -37,7 +41,6 @@ from deskgym.envs.vocabulary import Vocabulary
 _LIMITS = ("memory_mb", "disk_mb", "processes", "glx")
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
-RESET_TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
 LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000)  # the evaluator must see what the last action brings about
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
@@ -72,6 +75,9 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             and says why in the feedback and in ``info["invalid_action"]``.
         discrete: for ``action="discrete"``, the keys of ``deskgym.envs.discrete.DiscreteConfig``, such as
             ``{"verbs": ["click", "submit", "done"], "grid": [0, 0]}``.
+        pool: the keys of ``deskgym.envs.machines.pool.PoolConfig``, such as ``{"depth": 1}``: while an episode runs,
+            the desktops of the next ones are prepared, with the tasks that the seed's stream draws, and ``reset``
+            swaps. None prepares nothing. The tasks are the same with and without.
         machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 2048}``, or
             ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox.
 
@@ -99,6 +105,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         code_timeout: float = 30.0,
         invalid_action: str = "raise",
         discrete: Mapping[str, Any] | None = None,
+        pool: Mapping[str, Any] | None = None,
         machine_options: Mapping[str, Any] | None = None,
     ) -> None:
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
@@ -134,7 +141,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in _LIMITS if name in options}
         config = MachineConfig(screen_size=self.screen_size, **limits)
-        self.machine: Machine = create_machine(machine, config, **options)
+        self._new_machine = partial(create_machine, machine, config, **options)
+        self.machine = self._new_machine()
         self.task: TaskLike | None = None
         self.verdict: Verdict | None = None
         self.final: FinalState | None = None
@@ -145,11 +153,17 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.guards: list[Callable[[Sequence[Action] | str], None]] = []
         """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
+        """How often what has happened: see ``docs/scaling.md``."""
+        self.pool = WarmPool(self._prepare_ahead, PoolConfig.from_dict(pool), self.stats)
+        self.frame: NDArray[np.uint8] | None = None
+        """Where screenshots are captured to, uint8 (height, width, 3): shared memory, say. None makes a new array."""
         self._feedback = ""
         self._execution: Mapping[str, Any] | None = None
         self._damage: tuple[int, int, int, int] | None = None
         self._steps = 0
         self._over = True
+        self._broken = False
+        self._foreseen = False  # the next reset's desktop is in the making, or cannot be known
 
     # --- Gymnasium's five
 
@@ -167,6 +181,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             SetupError: the task's programs did not come up, on three fresh machines.
             MachineError: no machine could be had, after three tries.
         """
+        first, plain = self.task is None, seed is None and not options
         super().reset(seed=seed)
         options = options or {}
         unknown = set(options) - {"task", "split"}
@@ -175,31 +190,32 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         for name, value in options.items():
             if not isinstance(value, str | None):
                 raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
-        task = self.suite.draw(self.np_random, options.get("task", self.task_pattern), options.get("split", self.split))
-        clock = _Clock()
+        task = self._draw(self.np_random, options)
         self._steps, self._feedback, self._over = 0, "", True
         self.verdict = self.final = None
         self.task, self.vocabulary, self.performed = task, self._vocabulary(task), ()
-        for attempt in range(RESET_TRIES):
+        clock = _Clock()
+        ready = self._swap(task, clock)
+        for attempt in range(TRIES):
             try:
-                self.stats["starts"] += 1
-                self.machine.restore(None)
-                clock.lap("restore")
-                task.prepare(self.machine)
-                clock.lap("setup")
-                observation, timing = self._act([], None)
+                if ready is None:
+                    ready = self._start(task, clock)
+                observation, timing = self._act([], None, settle=None)
                 break
             except (MachineError, SetupError) as error:
-                self._count_fault(error)
-                self.machine.stop()
-                if attempt == RESET_TRIES - 1:
+                self._break(error)
+                if attempt == TRIES - 1:
                     raise
+                ready, clock = None, _Clock()
             except BaseException:
                 self.machine.stop()
                 raise
+        assert ready is not None
         clock.lap("observe")
         self._over = False
-        return observation, self._info(clock.timing | {f"observe_{k}": v for k, v in timing.items()})
+        self._foreseen = not (first or plain)  # resets with arguments are likely to be followed by others with such
+        info = self._info(clock.timing | {f"observe_{k}": v for k, v in timing.items()})
+        return observation, info | {"stats": dict(self.stats), "prepared": dict(ready.timing)}
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action, wait until the screen has settled and observe.
@@ -216,6 +232,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() before step()")
         clock = _Clock()
+        if not self._foreseen:
+            self.prefetch()
         invalid = None
         try:
             self.performed = self._allowed(self._parse(action))
@@ -235,6 +253,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             observation, timing = self._act(
                 [] if isinstance(parsed, str) else [event for action in parsed for event in action.events()],
                 parsed if isinstance(parsed, str) else None,
+                self.settle,
             )
             if invalid:
                 self._feedback = invalid
@@ -258,12 +277,15 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
         if self.render_mode is None:
             return None
-        return self._capture()
+        return self.machine.display.capture()
 
     def close(self) -> None:
         """Stop the machine and remove all that it left on the host. Idempotent; ``reset`` starts a new one."""
         self._over = True
-        self.machine.stop()
+        try:
+            self.pool.close()
+        finally:
+            self.machine.stop()
 
     # --- beyond Gymnasium
 
@@ -297,6 +319,21 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         clock.lap("evaluate")
         return reward, True, self._info(clock.timing)
 
+    def prefetch(self, *, seed: int | None = None, options: Mapping[str, str | None] | None = None) -> None:
+        """Prepare for the next ``reset``, where there is a pool.
+
+        The first ``step`` of an episode does it for a ``reset`` without arguments, if this one had none and nothing
+        else was asked for before.
+
+        Args:
+            seed: what the next ``reset`` will be called with.
+            options: likewise.
+        """
+        self._foreseen = True
+        if self.pool.config.depth:
+            random = copy.deepcopy(self.np_random) if seed is None else np_random(seed)[0]
+            self.pool.want([self._draw(random, options or {}) for _ in range(self.pool.config.depth)])
+
     @property
     def step_limit(self) -> int:
         """Steps until this episode truncates."""
@@ -328,6 +365,52 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
                 yield from burst
 
     # --- internals
+
+    def _draw(self, random: np.random.Generator, options: Mapping[str, str | None]) -> TaskLike:
+        return self.suite.draw(random, options.get("task", self.task_pattern), options.get("split", self.split))
+
+    def _swap(self, task: TaskLike, clock: _Clock) -> Ready | None:
+        """Take over the desktop that the pool has made ready, if it has."""
+        try:
+            ready = self.pool.take(task)
+        except BaseException:
+            self.machine.stop()
+            raise
+        if ready is not None:
+            self.pool.retire(self.machine)
+            self.machine = ready.machine
+            self.stats["repairs"] += self._broken
+            self._broken = False
+            clock.lap("swap")
+        return ready
+
+    def _start(self, task: TaskLike, clock: _Clock) -> Ready:
+        """Make the present machine ready."""
+        self.stats["starts"] += 1
+        self.stats["repairs"] += self._broken
+        self._broken = False
+        return self._prepare(task, self.machine, clock)
+
+    def _prepare(self, task: TaskLike, machine: Machine, clock: _Clock) -> Ready:
+        """A fresh desktop with the task's setup done, and read once: after that, only changes need reading."""
+        machine.restore(None)
+        clock.lap("restore")
+        task.prepare(machine)
+        clock.lap("setup")
+        self._perform(machine, [], self.settle, **self._readings())
+        clock.lap("settle")
+        return Ready(task, machine, clock.timing)
+
+    def _prepare_ahead(self, task: TaskLike) -> Ready:
+        machine = self._new_machine()
+        try:
+            return self._prepare(task, machine, _Clock())
+        except BaseException:
+            machine.stop()
+            raise
+
+    def _readings(self) -> dict[str, Any]:
+        return {"elements": {"limit": self.max_elements}} if self.reads_elements else {}
 
     def _current(self) -> TaskLike:
         if self.task is None:
@@ -377,16 +460,16 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         if self.discrete is not None:
             self.discrete.look(elements, self.vocabulary)
 
-    def _act(self, events: Sequence[dict[str, Any]], code: str | None) -> tuple[dict[str, Any], dict[str, float]]:
+    def _act(
+        self, events: Sequence[dict[str, Any]], code: str | None, settle: SettlePolicy | None
+    ) -> tuple[dict[str, Any], dict[str, float]]:
         """One round trip: events, code, settling and elements; then the frame."""
-        requests: dict[str, Any] = {}
+        requests = self._readings()
         if code is not None:
             requests["code"] = {
                 "text": code, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
             }  # fmt: skip
-        if self.reads_elements:
-            requests["elements"] = {"limit": self.max_elements}
-        report = self._perform(events, self.settle, **requests)
+        report = self._perform(self.machine, events, settle, **requests)
         self._execution = report.extra.get("code")
         self._feedback = code_feedback(self._execution)
         self._damage = report.damage
@@ -395,16 +478,18 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         observation = self._observe()
         return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
 
-    def _perform(self, events: Sequence[dict[str, Any]], settle: SettlePolicy, **requests: Any) -> StepReport:
+    def _perform(
+        self, machine: Machine, events: Sequence[dict[str, Any]], settle: SettlePolicy | None, **requests: Any
+    ) -> StepReport:
         try:
-            return self._display().perform(events, settle, **requests)
+            return machine.display.perform(events, settle, **requests)
         except GuestCallError as error:
             raise GuestLost(f"the guest could not act: {error}", error.kind) from error
 
     def _observe(self) -> dict[str, Any]:
         task = self._current()
         makers: dict[str, Callable[[], Any]] = {
-            "screenshot": self._capture,
+            "screenshot": lambda: self.machine.display.capture(self.frame),
             "elements": lambda: self.elements.table(self.max_elements),
             "a11y": self.elements.text,
             "terminal": self.elements.terminal,
@@ -419,16 +504,10 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             observation["feedback"] = cut_text(self._feedback, TEXT_LENGTHS["feedback"])
         return observation
 
-    def _display(self) -> Display:
-        return self.machine.display
-
-    def _capture(self) -> NDArray[np.uint8]:
-        return self._display().capture()
-
     def _finish(self, stop: Stop, answer: str | None) -> float:
         """Evaluate the final state and end the episode."""
         task = self._current()
-        self._perform([], LAST_SETTLE)
+        self._perform(self.machine, [], LAST_SETTLE)
         self.final = FinalState(self.machine, stop, answer, task.id, task.seed, self._steps)
         verdict = task.evaluate(self.final)
         if verdict.error and not self.machine.alive:
@@ -441,8 +520,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _fault(self, error: MachineError, clock: _Clock) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """The machine broke: the episode is truncated, and nothing of the machine is left."""
-        self._count_fault(error)
-        self.machine.stop()
+        self._break(error)
         self._over = True
         clock.lap("fault")
         observation = {
@@ -455,9 +533,10 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         info["fault"] = {"kind": error.kind, "message": str(error)}
         return observation, 0.0, False, True, info
 
-    def _count_fault(self, error: MachineError | SetupError) -> None:
-        self.stats["faults"] += 1
-        self.stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
+    def _break(self, error: MachineError | SetupError) -> None:
+        count_fault(self.stats, error)
+        self.machine.stop()
+        self._broken = True
 
     def _info(self, timing: dict[str, float]) -> dict[str, Any]:
         info: dict[str, Any] = {

@@ -63,8 +63,11 @@ class UnicodeText(spaces.Text):
 
     def decode(self, array: NDArray[np.int32]) -> str:
         """The inverse of ``encode``; out-of-range numbers end the text as padding does."""
-        numbers = np.asarray(array, np.int64)
-        bad = np.flatnonzero((numbers <= 0) | (numbers > _LAST_CODE_POINT + 1))
+        numbers = np.asarray(array)
+        padding = numbers <= 0
+        end = int(padding.argmax()) if padding.any() else len(numbers)
+        numbers = numbers[:end].astype(np.int64)  # most of it is padding
+        bad = np.flatnonzero(numbers > _LAST_CODE_POINT + 1)
         points = (numbers[: bad[0]] if len(bad) else numbers) - 1
         return points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 

@@ -63,7 +63,7 @@ def kernel() -> tuple[int, int]:
 def _cgroups() -> str | None:
     if (CGROUPS / "cgroup.controllers").exists():
         return "v2" if _can_make_one(CGROUPS, "memory.max", "pids.max") or _can_delegate() else None
-    own = _own_cgroups()
+    own = own_cgroups()
     usable = (
         _can_make_one(CGROUPS / name / own.get(name, "/").lstrip("/"), f"{name}.{limit}")
         for name, limit in (("memory", "limit_in_bytes"), ("pids", "max"))
@@ -80,7 +80,8 @@ def _can_delegate() -> bool:
     return _can_make_one(CGROUPS, "memory.max", "pids.max")
 
 
-def _own_cgroups() -> dict[str, str]:
+def own_cgroups() -> dict[str, str]:
+    """This process's control group by controller; version 2's has the name ""."""
     lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
     return {name: path for _, names, path in lines for name in names.split(",")}
 

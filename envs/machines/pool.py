@@ -1,0 +1,197 @@
+"""Desktops made ready ahead of time, so that a reset is a swap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from deskgym.envs.episode import TaskLike
+from deskgym.envs.errors import MachineError, SetupError, near
+from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.memory import available_memory
+
+TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PoolConfig:
+    """How much is prepared while an episode runs.
+
+    Attributes:
+        depth: episodes ahead whose desktops are prepared; 0 prepares none.
+        reserve_mb: memory in MiB that must be available, on the host and in this process's control group, before
+            another desktop is started ahead of time. Where there is less, the reset prepares it itself, when the last
+            one is gone.
+    """
+
+    depth: int = 1
+    reserve_mb: int = 1024
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any] | None) -> PoolConfig:
+        """From what ``gym.make(..., pool=...)`` was given; None is no pool.
+
+        Raises:
+            ValueError: an unknown key, or a value that is no number from 0 up.
+        """
+        values = {"depth": 0} if values is None else dict(values)
+        legal = {entry.name for entry in fields(cls)}
+        for name, value in values.items():
+            if name not in legal:
+                raise ValueError(f"pool has no {name!r}; legal are {', '.join(sorted(legal))}{near(name, legal)}")
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ValueError(f"pool's {name}={value!r}; legal is a whole number from 0 up")
+        return cls(**values)
+
+
+@dataclass
+class Ready:
+    """A desktop on which a task's setup is done, and that nobody has touched since.
+
+    Attributes:
+        task: the task instance.
+        machine: it runs; the first observation can be taken at once.
+        timing: ms per phase.
+    """
+
+    task: TaskLike
+    machine: Machine
+    timing: Mapping[str, float]
+
+
+@dataclass
+class _Made:
+    """What came of a preparation: ``ready``, an ``error``, or neither where there was no memory for it."""
+
+    stats: Counter[str] = field(default_factory=Counter)
+    ready: Ready | None = None
+    error: Exception | None = None
+
+
+@dataclass
+class _Entry:
+    """A preparation: of which task, and what comes of it."""
+
+    task_id: str
+    made: Future[_Made]
+
+
+class WarmPool:
+    """Prepares the tasks that are needed next, in the background, in their order.
+
+    One owner uses it from one thread; the machines are made in another, and handed over. It starts nothing before it
+    is told what is needed.
+
+    Args:
+        prepare: makes a desktop ready for a task, and leaves nothing behind where it raises.
+        config: how much to prepare.
+        stats: counts ``swaps`` (resets that were served), ``waits`` (preparations that were waited for), ``misses``
+            (resets for which nothing was prepared), ``discarded`` (prepared, and not needed), ``lost`` (dead when it
+            was needed), and what the preparations took: ``starts``, ``faults``, ``fault_*``, ``repairs``.
+    """
+
+    def __init__(self, prepare: Callable[[TaskLike], Ready], config: PoolConfig, stats: Counter[str]) -> None:
+        self.config, self.stats = config, stats
+        self._prepare = prepare
+        self._worker: ThreadPoolExecutor | None = None
+        self._entries: list[_Entry] = []
+        self._given_up: list[Future[_Made]] = []
+
+    def want(self, tasks: Sequence[TaskLike]) -> None:
+        """Say what is needed next, in order: what is not among it is given up, what is new is started."""
+        kept = [self._pop(task.id) or _Entry(task.id, self._submit(self._make, task)) for task in tasks]
+        given_up, self._entries = self._entries, kept
+        self._given_up += [self._submit(_stop, entry.made) for entry in given_up if not entry.made.cancel()]
+        self._count_given_up()
+
+    def take(self, task: TaskLike) -> Ready | None:
+        """The desktop that was prepared for a task, waiting for one in the making; None if there is none.
+
+        Raises:
+            SetupError: the setup failed, on three fresh machines.
+            MachineError: no machine could be had.
+        """
+        entry = self._pop(task.id)
+        if entry is None:
+            if self.config.depth:
+                self.stats["misses"] += 1
+            return None
+        self.stats["waits"] += not entry.made.done()
+        made = entry.made.result()
+        self.stats.update(made.stats)
+        if made.error is not None:
+            raise made.error
+        if made.ready is None:
+            self.stats["misses"] += 1
+        elif made.ready.machine.alive:
+            self.stats["swaps"] += 1
+            return made.ready
+        else:
+            self.stats["lost"] += 1
+            made.ready.machine.stop()
+        return None
+
+    def retire(self, machine: Machine) -> None:
+        """Stop a machine in the background."""
+        self._submit(machine.stop)
+
+    def close(self) -> None:
+        """Stop all that was prepared, and wait for what is in the making. Idempotent; ``want`` starts it anew."""
+        self.want(())
+        if self._worker is not None:
+            self._worker.shutdown(wait=True)
+            self._worker = None
+        self._count_given_up()
+
+    def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="deskgym-pool")
+        return self._worker.submit(work, *arguments)
+
+    def _pop(self, task_id: str) -> _Entry | None:
+        for k, entry in enumerate(self._entries):
+            if entry.task_id == task_id:
+                return self._entries.pop(k)
+        return None
+
+    def _make(self, task: TaskLike) -> _Made:
+        made = _Made()
+        if available_memory() < self.config.reserve_mb << 20:
+            return made
+        for attempt in range(TRIES):
+            made.stats["starts"] += 1
+            made.stats["repairs"] += attempt > 0
+            try:
+                made.ready, made.error = self._prepare(task), None
+                break
+            except (MachineError, SetupError) as error:
+                count_fault(made.stats, error)
+                made.error = error
+        return made
+
+    def _count_given_up(self) -> None:
+        """Count what it took to prepare what was not needed; the owner's thread alone counts."""
+        done = [future for future in self._given_up if future.done()]
+        self._given_up = [future for future in self._given_up if future not in done]
+        for future in done:
+            if future.exception() is None:
+                self.stats.update(future.result().stats)
+
+
+def count_fault(stats: Counter[str], error: MachineError | SetupError) -> None:
+    """Count a machine that broke, or on which a setup failed, under ``faults`` and ``fault_<kind>``."""
+    stats["faults"] += 1
+    stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
+
+
+def _stop(future: Future[_Made]) -> _Made:
+    """Stop what was prepared; runs after the preparation, since there is one worker."""
+    made = future.result()
+    if made.ready is not None:
+        made.ready.machine.stop()
+        made.stats["discarded"] += 1
+    return made
