@@ -52,6 +52,7 @@ def make_env(tasks: tuple[str, ...], seed: int) -> gym.Env[Any, Any]:
         max_elements=96,
         discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0], "max_arguments": 16},
         settle={"cap_ms": 200},
+        pool={"depth": 1},
     )
     return Curriculum(FlatForSB3(JointDiscrete(env), ngrams=512), tasks, seed)
 
@@ -63,20 +64,27 @@ class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.tasks, self.weights, self.rng = tasks, [1.0] * len(tasks), random.Random(seed)
         self.queue: list[tuple[str, str, int]] = []
+        self.next: tuple[str, str, int] | None = None
 
     def set_weights(self, weights: list[float]) -> None:
         self.weights = weights
 
     def set_queue(self, queue: list[tuple[str, str, int]]) -> None:
-        self.queue = list(queue)
+        self.queue, self.next = list(queue), None
+
+    def choose(self) -> tuple[str, str, int]:
+        if self.queue:
+            return self.queue.pop(0)
+        return self.rng.choices(self.tasks, self.weights)[0], "train", self.rng.randrange(2**31)
 
     def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
-        if self.queue:
-            task, split, seed = self.queue.pop(0)
-        else:
-            task, split, seed = self.rng.choices(self.tasks, self.weights)[0], "train", self.rng.randrange(2**31)
-        self.label = (task, split, seed)
-        return self.env.reset(seed=seed, options={"task": task, "split": split})
+        self.label = self.next or self.choose()
+        task, split, seed = self.label
+        start = self.env.reset(seed=seed, options={"task": task, "split": split})
+        self.next = self.choose()  # its desktop is prepared while this episode runs
+        task, split, seed = self.next
+        self.get_wrapper_attr("prefetch")(seed=seed, options={"task": task, "split": split})
+        return start
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
