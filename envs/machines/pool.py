@@ -105,7 +105,8 @@ class WarmPool:
         """Say what is needed next, in order: what is not among it is given up, what is new is started."""
         kept = [self._pop(task.id) or _Entry(task.id, self._submit(self._make, task)) for task in tasks]
         given_up, self._entries = self._entries, kept
-        self._given_up += [self._submit(_stop, entry.made) for entry in given_up if not entry.made.cancel()]
+        for entry in given_up:
+            self._give_up(entry)
         self._count_given_up()
 
     def take(self, task: TaskLike) -> Ready | None:
@@ -121,7 +122,11 @@ class WarmPool:
                 self.stats["misses"] += 1
             return None
         self.stats["waits"] += not entry.made.done()
-        made = entry.made.result()
+        try:
+            made = entry.made.result()
+        except BaseException:  # Ctrl-C while it is waited for
+            self._give_up(entry)
+            raise
         self.stats.update(made.stats)
         if made.error is not None:
             raise made.error
@@ -139,6 +144,14 @@ class WarmPool:
         """Stop a machine in the background."""
         self._submit(machine.stop)
 
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until nothing is in the making, or being stopped.
+
+        Raises:
+            TimeoutError: it takes longer than ``timeout`` seconds.
+        """
+        self._submit(lambda: None).result(timeout)  # the worker does one thing after the other
+
     def close(self) -> None:
         """Stop all that was prepared, and wait for what is in the making. Idempotent; ``want`` starts it anew."""
         self.want(())
@@ -151,6 +164,10 @@ class WarmPool:
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="deskgym-pool")
         return self._worker.submit(work, *arguments)
+
+    def _give_up(self, entry: _Entry) -> None:
+        if not entry.made.cancel():
+            self._given_up.append(self._submit(_stop, entry.made))
 
     def _pop(self, task_id: str) -> _Entry | None:
         for k, entry in enumerate(self._entries):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import select
 import shutil
 import signal
 import socket
+import subprocess
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +26,7 @@ from deskgym.envs.machines.sandbox_limits import Limits, find_limits
 from deskgym.envs.machines.sandbox_masks import hidden_paths
 from deskgym.envs.machines.sandbox_rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox_spec import Parts, build_spec
-from deskgym.envs.machines.sandbox_supervisor import Started, SupervisorClient, supervisor
+from deskgym.envs.machines.sandbox_supervisor import Started, SupervisorClient, has_ended, supervisor
 from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ class SandboxMachine(Machine):
         if machine_supervisor is not None and os.getpid() == self._owner:
             self._end(machine_supervisor, started)
             if layers is not None:
-                sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
+                with suppress(OSError, RuntimeError, subprocess.SubprocessError):  # else the supervisor does it
+                    sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
         if below is not None and os.getpid() == self._owner:
             sandbox_snapshots.release(below, _host(self.runtime).ids)
         for fd in (log, started.pidfd if started else -1):
@@ -170,7 +171,7 @@ class SandboxMachine(Machine):
             if started is not None:
                 try:
                     signal.pidfd_send_signal(started.pidfd, signal.SIGKILL)
-                    select.select([started.pidfd], [], [], STOP_TIMEOUT)
+                    has_ended(started.pidfd, STOP_TIMEOUT)
                 except ProcessLookupError:
                     pass
         shutil.rmtree(machine_supervisor.folder / self._name, ignore_errors=True)
@@ -182,7 +183,7 @@ class SandboxMachine(Machine):
             return False
         if self._guest is None or self._guest.lost:
             return False
-        return not select.select([self._started.pidfd], [], [], 0)[0] and self._supervisor.alive
+        return not has_ended(self._started.pidfd) and self._supervisor.alive
 
     @property
     def init_pid(self) -> int:
@@ -211,6 +212,9 @@ class SandboxMachine(Machine):
         self.stop()
         try:
             self._boot(below)
+        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            self.stop()
+            raise MachineError(f"the sandbox did not start: {error}", kind="start_failed") from error
         except BaseException:
             self.stop()
             raise

@@ -9,20 +9,24 @@ import json
 import os
 import secrets
 import select
+import shutil
 import socket
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import userns
 from deskgym.envs.machines.sandbox_host import cache_folder, runtime_folder
+from deskgym.envs.machines.supervisor import Config, end_containers, remove_state
 from deskgym.envs.machines.userns import IdMap
 
 SCRIPT = str(Path(__file__).with_name("supervisor.py"))
+CLOSING, ANSWERING = 10.0, 5.0
+"""Seconds that it has to end all containers, and to answer a request that needs nothing to be done."""
 LAYERS_SCRIPT = str(Path(__file__).with_name("sandbox_layers.py"))
 
 
@@ -48,43 +52,54 @@ class SupervisorClient:
         name = f"{self.owner}-{secrets.token_hex(4)}"
         self.folder = runtime_folder() / name
         self.scratch = cache_folder() / "scratch" / name
-        self.folder.mkdir(mode=0o700)
-        new = self.folder / "lock.new"  # renamed once it is locked, so that nobody's sweep takes it for a dead one
-        self._lock_fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
-        new.rename(self.folder / "lock")
+        self._lock_fd = self._pidfd = -1
+        self._lost = False  # its end shows in the socket before it does in the pidfd
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         parent = os.pidfd_open(self.owner)
         try:
-            config = {
-                "socket": theirs.fileno(),
-                "parent": parent,
-                "lock": self._lock_fd,
-                "runtime": runtime,
-                "options": [f"--root={self.folder / 'runtime'}", *options],
-                "folder": str(self.folder),
-                "scratch": str(self.scratch),
-                "remove": [*userns.command(ids), LAYERS_SCRIPT, "remove"],
-            }
+            self._make_folder()
+            self._config = Config(
+                socket=theirs.fileno(),
+                parent=parent,
+                lock=self._lock_fd,
+                runtime=runtime,
+                options=[f"--root={self.folder / 'runtime'}", *options],
+                folder=str(self.folder),
+                scratch=str(self.scratch),
+                remove=[*userns.command(ids), LAYERS_SCRIPT, "remove"],
+                root=ids.root[0],
+            )
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", SCRIPT, json.dumps(config)],
+                [sys.executable, "-I", "-S", SCRIPT, json.dumps(asdict(self._config))],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), parent, self._lock_fd),
                 start_new_session=True,
                 cwd="/",
             )
+            self._pidfd = os.pidfd_open(self._process.pid)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.forget()
+            raise
         finally:
             theirs.close()
             os.close(parent)
-        self._pidfd = os.pidfd_open(self._process.pid)
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700)
+        new = self.folder / "lock.new"  # renamed once it is locked, so that nobody's sweep takes it for a dead one
+        self._lock_fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
+        new.rename(self.folder / "lock")
 
     @property
     def alive(self) -> bool:
         """Whether the supervisor lives and is this process's own."""
-        if os.getpid() != self.owner:
+        pidfd = self._pidfd
+        if os.getpid() != self.owner or pidfd < 0 or self._lost:
             return False
-        return not select.select([self._pidfd], [], [], 0)[0]
+        return not has_ended(pidfd)
 
     def start(self, name: str, guest: socket.socket, log: int, timeout: float, watched_mb: int = 0) -> Started:
         """Start the container whose bundle is in ``folder/name``.
@@ -104,6 +119,8 @@ class SupervisorClient:
             raise MachineError(
                 f"the sandbox did not start: {answer['error']} (`deskgym doctor` finds out why)", kind="start_failed"
             )
+        if not fds:
+            raise MachineError("this process has no descriptor left for another sandbox", kind="start_failed")
         return Started(int(answer["pid"]), fds[0])
 
     def stop(self, name: str, timeout: float) -> None:
@@ -115,10 +132,13 @@ class SupervisorClient:
         if os.getpid() == self.owner and self._socket.fileno() >= 0:
             self._socket.close()
             try:
-                self._process.wait(10.0)
+                self._process.wait(CLOSING)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            if self._process.returncode != 0:  # it was killed: nobody else removes what it knew of
+                end_containers(self._config, str(self.folder))
+                remove_state(self._config, str(self.folder), str(self.scratch))
         self.forget()
 
     def forget(self) -> None:
@@ -130,35 +150,52 @@ class SupervisorClient:
         self._lock_fd = self._pidfd = -1
 
     def _ask(self, request: dict[str, Any], fds: list[int], timeout: float) -> tuple[dict[str, Any], list[int]]:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            return self._exchange(request, fds, timeout)
+        except TimeoutError as error:
+            self._find_out()
+            raise MachineError(
+                f"the sandbox's supervisor did not {request['op']} it within {timeout:g} s", kind="supervisor_lost"
+            ) from error
+        except (OSError, EOFError) as error:
+            self._lost = True
+            raise MachineError(
+                "the sandboxes' supervisor was killed; start the machine again", kind="supervisor_lost"
+            ) from error
+
+    def _find_out(self) -> None:
+        """Whether it is only slow, or hangs."""
+        try:
+            self._exchange({"op": "stop", "name": ""}, [], ANSWERING)
+        except (OSError, EOFError):
+            self._lost = True
+
+    def _exchange(self, request: dict[str, Any], fds: list[int], timeout: float) -> tuple[dict[str, Any], list[int]]:
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            raise MachineError(f"the supervisor cannot be asked: {error}", kind="start_failed") from error
         with ours:
             with theirs:
                 rights = array.array("i", [theirs.fileno(), *fds])
-                try:
-                    self._socket.sendmsg(
-                        [json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
-                    )
-                except OSError as error:
-                    raise _lost() from error
+                self._socket.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
             ours.settimeout(timeout)
-            try:
-                data, ancillary, _, _ = ours.recvmsg(
-                    1 << 16, socket.CMSG_SPACE(array.array("i").itemsize), socket.MSG_CMSG_CLOEXEC
-                )
-            except TimeoutError as error:
-                raise MachineError(
-                    f"the sandbox's supervisor did not {request['op']} it within {timeout:g} s", kind="supervisor_lost"
-                ) from error
+            data, ancillary, _, _ = ours.recvmsg(
+                1 << 16, socket.CMSG_SPACE(array.array("i").itemsize), socket.MSG_CMSG_CLOEXEC
+            )
         if not data:
-            raise _lost()
+            raise EOFError("it ended without an answer")
         received = array.array("i")
         for _, _, rights_data in ancillary:
             received.frombytes(rights_data)
         return json.loads(data), list(received)
 
 
-def _lost() -> MachineError:
-    return MachineError("the sandboxes' supervisor was killed; start the machine again", kind="supervisor_lost")
+def has_ended(pidfd: int, timeout: float = 0.0) -> bool:
+    """Whether the process behind a pidfd has ended, or does so within ``timeout`` seconds."""
+    poll = select.poll()  # select takes no descriptor from 1024 on
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
 
 
 _lock = threading.Lock()

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import glob
 import json
 import os
 import select
@@ -22,6 +23,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +32,12 @@ GUEST_FD = 3
 LOG_TAIL = 2000
 WATCH_MS = 200
 PAGE = os.sysconf("SC_PAGE_SIZE")
+CGROUPS = "/sys/fs/cgroup"
+NEVER = float("inf")
+RUNC_TEMPORARY = "/tmp/runctop"  # how runc begins the names of folders that it makes while it starts a container
+FORGOTTEN = 60.0  # seconds after which no start can still use such a folder
+STARTING, REMOVING = 2.0, 10.0
+"""Seconds that the runtime may still take: to start what is to be stopped, and to remove a container."""
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # it ends with its parent, not before
 
 
@@ -46,6 +54,7 @@ class Config:
         folder: this process's state folder: one folder per container in it.
         scratch: this process's folder of snapshots and layers, owned by the machines' root.
         remove: command that deletes a folder of files that belong to the machines' users.
+        root: the host's id of the machines' root.
     """
 
     socket: int
@@ -56,6 +65,7 @@ class Config:
     folder: str
     scratch: str
     remove: "list[str]"
+    root: int
 
 
 @dataclass
@@ -70,6 +80,8 @@ class Container:
     pid: int = 0  # its PID 1, as the host sees it
     pidfd: int = -1
     cleaner: int = 0  # pid of the runtime while it removes the container
+    deadline: float = NEVER  # when that runtime is killed
+    failed: bool = False  # it was never started as it should
     waiting: "list[socket.socket]" = field(default_factory=list)  # for the end
     stopping: bool = False
 
@@ -92,8 +104,9 @@ class Supervisor:
         for fd in (wake_read, self._config.socket, self._config.parent):
             poll.register(fd, select.POLLIN)
         sweep(self._config)
+        remove_temporary(self._config.root)
         while not self._ending or self._containers:
-            for fd, _ in poll.poll(self._watch()):
+            for fd, _ in poll.poll(soonest(self._watch(), self._hurry())):
                 if fd == wake_read:
                     os.read(wake_read, 4096)
                 elif fd == self._config.parent or not self._receive():
@@ -148,6 +161,19 @@ class Supervisor:
                     os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
         return WATCH_MS if watched else None
 
+    def _hurry(self) -> "int | None":
+        """Kill each runtime that is past its deadline; ms until the next one is."""
+        now = time.monotonic()
+        left = []
+        for container in self._containers.values():
+            runtime = container.starter or container.cleaner
+            if runtime and container.deadline <= now:
+                os.kill(runtime, signal.SIGKILL)  # not reaped yet, so that the pid is its own
+                container.deadline = NEVER
+            elif runtime and container.deadline < NEVER:
+                left.append(container.deadline - now)
+        return int(min(left) * 1000) + 1 if left else None
+
     def _stop(self, name: str, answer: socket.socket) -> None:
         container = self._containers.get(name)
         if container is None:
@@ -158,6 +184,8 @@ class Supervisor:
 
     def _kill(self, container: Container) -> None:
         container.stopping = True
+        if container.starter:
+            container.deadline = min(container.deadline, time.monotonic() + STARTING)
         if container.pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(container.pidfd, signal.SIGKILL)
@@ -181,10 +209,10 @@ class Supervisor:
                 elif container.pid == pid:
                     self._clean(container)
                 elif container.cleaner == pid:
-                    self._on_cleaned(container)
+                    self._on_cleaned(container, os.waitstatus_to_exitcode(status))
 
     def _on_started(self, container: Container, status: int) -> None:
-        container.starter = 0
+        container.starter, container.deadline = 0, NEVER
         answer, container.answer = container.answer, None
         try:
             with open(os.path.join(self._config.folder, container.name, "pid")) as file:
@@ -193,6 +221,7 @@ class Supervisor:
         except (OSError, ValueError):
             status = status or 1
         if status != 0 or answer is None:
+            container.failed = True
             if answer is not None:
                 send(answer, {"error": tail(container.log) or f"it ended with status {status}"})
             self._kill(container)
@@ -207,9 +236,16 @@ class Supervisor:
         """Its processes are gone: let the runtime remove its records and control groups."""
         container.pid = 0
         runtime = [self._config.runtime, *self._config.options]
-        container.cleaner = spawn([*runtime, "delete", "--force", container.name])
+        container.deadline = time.monotonic() + REMOVING
+        try:
+            container.cleaner = spawn([*runtime, "delete", "--force", container.name])
+        except OSError:  # the host has no process or no memory to spare
+            self._on_cleaned(container, 1)
 
-    def _on_cleaned(self, container: Container) -> None:
+    def _on_cleaned(self, container: Container, status: int) -> None:
+        if container.failed or status != 0:
+            remove_groups(f"deskgym-{container.name}")
+            shutil.rmtree(os.path.join(self._config.folder, "runtime", container.name), ignore_errors=True)
         shutil.rmtree(os.path.join(self._config.folder, container.name), ignore_errors=True)
         for fd in (container.pidfd, container.log):
             if fd >= 0:
@@ -217,6 +253,11 @@ class Supervisor:
         for waiting in container.waiting:
             send(waiting, {})
         self._containers.pop(container.name, None)
+
+
+def soonest(*times: "int | None") -> "int | None":
+    """The least of those that there are."""
+    return min((time for time in times if time is not None), default=None)
 
 
 def spawn(argv: "list[str]", output: int = -1, guest: int = -1) -> int:
@@ -287,9 +328,10 @@ def sweep(config: Config) -> None:
 
 
 def end_containers(config: Config, folder: str) -> None:
-    """Kill and delete all containers that a state folder knows."""
+    """Kill and delete all containers that a state folder knows, and those that a runtime was about to start."""
     records = os.path.join(folder, "runtime")
     root = f"--root={records}"
+    kill_runtimes(root)
     options = [root if option.startswith("--root=") else option for option in config.options]
     for name in os.listdir(records) if os.path.isdir(records) else ():
         subprocess.run(
@@ -298,8 +340,55 @@ def end_containers(config: Config, folder: str) -> None:
         )  # fmt: skip
 
 
+def kill_runtimes(root: str) -> None:
+    """Kill the runtimes that have lost the supervisor that started them; ``root`` is among their arguments."""
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(name)
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if root.encode() in file.read().split(b"\0"):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def remove_groups(prefix: str) -> None:
+    """Remove the control groups whose names begin so, left by a runtime that was killed, with what is in them."""
+    end = time.monotonic() + 1.0
+    for base, names, _ in os.walk(CGROUPS):
+        found = [name for name in names if name.startswith(prefix)]
+        names[:] = [name for name in names if name not in found]
+        for group in (os.path.join(base, name) for name in found):
+            while not remove_group(group) and time.monotonic() < end:
+                time.sleep(0.01)
+
+
+def remove_group(group: str) -> bool:
+    """Kill what is in a control group and remove it; False while it is not empty yet."""
+    with contextlib.suppress(OSError):
+        with open(os.path.join(group, "cgroup.procs")) as file:
+            for pid in file.read().split():
+                os.kill(int(pid), signal.SIGKILL)
+    try:
+        os.rmdir(group)
+    except OSError as error:
+        return error.errno != errno.EBUSY
+    return True
+
+
+def remove_temporary(root: int) -> None:
+    """Remove what killed runtimes have left in /tmp: folders of the machines' root, each with an empty one in it."""
+    for folder in glob.glob(f"{RUNC_TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            status = os.lstat(folder)
+            if status.st_uid == root and time.time() - status.st_mtime > FORGOTTEN:
+                for inner in os.listdir(folder):
+                    os.rmdir(os.path.join(folder, inner))
+                os.rmdir(folder)
+
+
 def remove_state(config: Config, folder: str, scratch: str) -> None:
-    """Delete a state folder and its scratch folder."""
+    """Delete a state folder, its scratch folder, and the control groups that are left of its containers."""
+    remove_groups(f"deskgym-{os.path.basename(folder)}-")
+    remove_temporary(config.root)
     if os.path.isdir(scratch):
         subprocess.run([*config.remove, scratch], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         shutil.rmtree(scratch, ignore_errors=True)
