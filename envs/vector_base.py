@@ -222,6 +222,8 @@ class ClientVectorEnv(VectorEnv[Any, Any, Any], Generic[Client]):
         """The results of the first ``count`` environments that are ready, by environment, ascending."""
         end = None if timeout is None else time.monotonic() + timeout
         busy, late = [self._envs[k] for k in self._busy()], False
+        if timeout is not None and timeout <= 0 and (silent := [env for env in busy if not env.done]):
+            self._wait(silent, end)
         while True:
             ready = sorted((env for env in busy if env.done), key=lambda env: env.since)
             if failed := next((env for env in ready if env.failed), None):
