@@ -61,7 +61,7 @@ check: $(VENV)/.installed-dev  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p deskgym
 
-bench: setup-test  ## the step loop against a conventional one; writes out/bench
+bench: setup-test  ## all that is measured, on this machine; writes out/bench
 	$(BIN)/deskgym bench --out out/bench
 
 clean:  ## remove what was built, never what you recorded

@@ -47,6 +47,22 @@ class EditorTasks:
         return self.get("editor/notes")
 
 
+class BareTasks:
+    """A task source with one task, whose desktop has no program on it."""
+
+    def ids(self, split: str | None = None) -> list[str]:
+        """Its id."""
+        return ["bare/desktop"]
+
+    def get(self, task_id: str, seed: int | None = None) -> Task:
+        """The task."""
+        return Task("bare/desktop", "Do nothing.", Evaluator(()), lambda screen: iter(()))
+
+    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> Task:
+        """The task."""
+        return self.get("bare/desktop")
+
+
 def _open_editor(setup: Setup) -> None:
     setup.machine.put(FILE, LINES.encode())
     launch_editor(setup.machine)

@@ -97,6 +97,12 @@ def act(env: DesktopEnv, action: Action | str) -> tuple[dict[str, Any], dict[str
     return observation, info["timing"], total
 
 
+def look_at(env: DesktopEnv, parts: Sequence[str]) -> None:
+    """Observe these parts from the next step on: of one env, so that all are measured on the very same windows."""
+    env.parts = tuple(parts)
+    env.reads_elements = env.discrete is not None or "elements" in parts or "a11y" in parts
+
+
 def prepare(env: DesktopEnv, desk: Desk) -> None:
     """Bring the program into the state that each block of steps begins with.
 
@@ -105,7 +111,8 @@ def prepare(env: DesktopEnv, desk: Desk) -> None:
     """
     if len(env.screen.elements()) < FEWEST_ELEMENTS:
         raise RuntimeError("the program that is driven shows no accessible elements any more: it crashed or hangs")
-    env.action_form, env.parts = "computer", ("screenshot",)
+    env.action_form = "computer"
+    look_at(env, VIEWS["screenshot"])
     for action in desk.prepare:
         act(env, action)
 
@@ -115,7 +122,7 @@ def measure_steps(rows: Rows, breakdown: Breakdown, name: str, env: DesktopEnv, 
     title = PROGRAMS[name].title
     for view, parts in VIEWS.items():
         prepare(env, desk)
-        env.parts = parts  # of one env, so that all are measured on the very same windows
+        look_at(env, parts)
         phases = breakdown.setdefault(f"{name}, {view}", defaultdict(list))
         for kind, action in desk.actions(count):
             _, timing, total = act(env, action)
@@ -125,7 +132,7 @@ def measure_steps(rows: Rows, breakdown: Breakdown, name: str, env: DesktopEnv, 
             for phase, ms in {**guest, "rest": total - sum(guest.values()), "total": total}.items():
                 phases[phase].append(ms)
     for view in ("screenshot", "screenshot + a11y"):
-        env.parts = VIEWS[view]
+        look_at(env, VIEWS[view])
         for _ in range(max(2, count // 6)):
             rows.add(
                 f"{name}/menu open/{view}",

@@ -40,9 +40,9 @@ def markdown(data: dict[str, Any]) -> str:
         table(COLUMNS, [target["cells"] for target in data["targets"]]),
         table(("one step", "deskgym", "conventional, 0.5 s sleep", "conventional, no sleep"), _loops(data)),
         "Where a step of deskgym spends its time, in ms:\n",
-        _phases(data["breakdown"]),
+        phase_table(data["breakdown"]),
         "Where a conventional step does:\n",
-        _phases(data["conventional_breakdown"]),
+        phase_table(data["conventional_breakdown"]),
         "Whether a frame was the last one:\n",
         table(
             ("program", "quiet window", "median step", "steps", "the screen changed later"),
@@ -88,7 +88,8 @@ def _loops(data: dict[str, Any]) -> list[list[str]]:
     return lines
 
 
-def _phases(breakdown: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+def phase_table(breakdown: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """A line for each, with the medians of its phases in ms."""
     phases = list(next(iter(breakdown.values()), {}))
     lines = [[what, *(f"{found[phase]['median']:.1f}" for phase in phases)] for what, found in breakdown.items()]
     return table(("", *phases), lines)

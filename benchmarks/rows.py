@@ -1,4 +1,4 @@
-"""What was measured: named rows of times with their medians and spread."""
+"""What was measured: named rows of numbers with their medians and spread."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+PERCENTILES = (5, 10, 90, 95)
+
 
 @dataclass
 class Row:
@@ -18,25 +20,33 @@ class Row:
     Attributes:
         key: names it in the JSON, such as ``"kalgebra/step/click/screenshot"``.
         what: the same in words.
-        samples: ms each.
+        unit: of the samples.
+        samples: what was measured.
     """
 
     key: str
     what: str
+    unit: str = "ms"
     samples: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
-        """In ms."""
+        """In the row's unit."""
         return float(np.median(self.samples))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON: n, median, 10th and 90th percentile, extremes and every sample, in ms."""
-        p10, p90 = np.percentile(self.samples, [10, 90])
-        numbers = {"median": self.median, "p10": p10, "p90": p90, "min": min(self.samples), "max": max(self.samples)}
+        """JSON: n, median, percentiles, extremes and every sample."""
+        percentiles = np.percentile(self.samples, PERCENTILES)
+        numbers = {
+            "median": self.median,
+            **{f"p{percent}": value for percent, value in zip(PERCENTILES, percentiles, strict=True)},
+            "min": min(self.samples),
+            "max": max(self.samples),
+        }
         return {
             "key": self.key,
             "what": self.what,
+            "unit": self.unit,
             "n": len(self.samples),
             **{name: round(float(number), 3) for name, number in numbers.items()},
             "samples": [round(sample, 3) for sample in self.samples],
@@ -49,13 +59,13 @@ class Rows:
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
 
-    def add(self, key: str, what: str, ms: float) -> None:
+    def add(self, key: str, what: str, value: float, unit: str = "ms") -> None:
         """One more sample of a row, which is made if there is none of that key."""
-        self._rows.setdefault(key, Row(key, what)).samples.append(ms)
+        self._rows.setdefault(key, Row(key, what, unit)).samples.append(value)
 
     @contextmanager
     def timed(self, key: str, what: str) -> Iterator[None]:
-        """Add what the body takes."""
+        """Add what the body takes, in ms."""
         start = time.perf_counter()
         yield
         self.add(key, what, (time.perf_counter() - start) * 1000)
@@ -72,9 +82,9 @@ class Rows:
 
 def number(value: float) -> str:
     """Three digits, and never an exponent."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def spread(row: Mapping[str, Any]) -> str:
-    """The 10th to the 90th percentile of a row's JSON."""
-    return f"{number(row['p10'])}–{number(row['p90'])}"
+def spread(row: Mapping[str, Any], percent: int = 10) -> str:
+    """From one percentile of a row's JSON to its counterpart: the 10th to the 90th, or the 5th to the 95th."""
+    return f"{number(row[f'p{percent}'])}–{number(row[f'p{100 - percent}'])}"

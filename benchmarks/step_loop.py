@@ -1,13 +1,14 @@
 """The step loop against a conventional one, on the same desktop in the same run.
 
-``deskgym bench`` or ``python -m deskgym.benchmarks.step_loop``; what is measured and how is in ``docs/benchmarks.md``.
+``python -m deskgym.benchmarks.step_loop``; ``deskgym bench peers`` has its main part. What is measured and how is in
+``docs/benchmarks.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from deskgym.benchmarks import ours
 from deskgym.benchmarks.conventional import LEAN, VARIANTS, ConventionalLoop
-from deskgym.benchmarks.desks import PROGRAMS
+from deskgym.benchmarks.desks import PROGRAMS, Desk
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.memory import measure_memory
 from deskgym.benchmarks.ours import Breakdown
@@ -24,6 +25,7 @@ from deskgym.benchmarks.report import write_report
 from deskgym.benchmarks.rows import Rows
 from deskgym.benchmarks.targets import COLUMNS, all_ratios, check_targets
 from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.envs.desktop_env import DesktopEnv
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="deskgym bench", description="Measure the step loop against a conventional one."
+        prog="python -m deskgym.benchmarks.step_loop", description="Measure the step loop against a conventional one."
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write step_loop.json, .md and .png there")
     parser.add_argument("--quick", action="store_true", help="a few steps of one program, in less than a minute")
@@ -135,8 +137,8 @@ def measure(options: Options, quick: bool = False, quiet: bool = False) -> dict[
         },
         "targets": [{**target.to_dict(), "cells": target.cells()} for target in targets],
         "ratios": all_ratios(rows, options.programs),
-        "breakdown": _summary(breakdown),
-        "conventional_breakdown": _summary(conventional),
+        "breakdown": summary(breakdown),
+        "conventional_breakdown": summary(conventional),
         "settling": settling,
         "elements": reading,
         "memory": memory,
@@ -153,28 +155,14 @@ def _measure_program(
     bar: Progress,
     todo: TaskID,
 ) -> list[dict[str, Any]]:
-    """Both loops on one program: half of ours, all of the conventional one, the other half of ours."""
+    """Both loops on one program, then what else of ours is measured on it."""
     program = PROGRAMS[name]
-    breakdown, conventional = breakdowns
     env = program.make(options.screen_size)
     try:
         env.reset(seed=0)
         desk = program.find(env.screen)
-        _advance(bar, todo, f"{program.title}: our steps")
-        ours.measure_steps(rows, breakdown, name, env, desk, options.steps)
+        compare_loops(rows, breakdowns, name, env, desk, options.steps, lambda what: _advance(bar, todo, what))
         ours.measure_code(rows, name, env, desk, options.reads)
-        with ConventionalLoop(env.machine) as loop:
-            for variant in (*VARIANTS, LEAN):
-                _advance(bar, todo, f"{program.title}: conventional, {variant.name}")
-                ours.prepare(env, desk)
-                for step in loop.run([action for _, action in desk.actions(options.steps)], variant):
-                    key = f"{name}/conventional/{variant.name}"
-                    rows.add(key, f"{program.title}: conventional step, {variant.name}", step["total"])
-                    phases = conventional.setdefault(f"{name}, {variant.name}", {})
-                    for phase, ms in step.items():
-                        phases.setdefault(phase, []).append(ms)
-        _advance(bar, todo, f"{program.title}: our steps again")
-        ours.measure_steps(rows, breakdown, name, env, desk, options.steps)
         ours.prepare(env, desk)
         reading[name] = ours.measure_reading(rows, name, env, options.reads)
         _advance(bar, todo, f"{program.title}: settling")
@@ -183,7 +171,46 @@ def _measure_program(
         env.close()
 
 
-def _summary(breakdown: Breakdown) -> dict[str, dict[str, dict[str, float]]]:
+def compare_loops(
+    rows: Rows,
+    breakdowns: tuple[Breakdown, Breakdown],
+    name: str,
+    env: DesktopEnv,
+    desk: Desk,
+    steps: int,
+    tell: Callable[[str], None],
+) -> None:
+    """Half of our steps, all of the conventional loop's, the other half of ours, on the same windows.
+
+    Args:
+        rows: get both loops' steps.
+        breakdowns: get the phases of ours, and of the conventional one.
+        name: key of ``PROGRAMS``.
+        env: after its reset.
+        desk: where to act.
+        steps: of each variant of the conventional loop, and of each observation in each of our two halves.
+        tell: is told what is done now.
+    """
+    title = PROGRAMS[name].title
+    breakdown, conventional = breakdowns
+    tell(f"{title}: our steps")
+    ours.measure_steps(rows, breakdown, name, env, desk, steps)
+    with ConventionalLoop(env.machine) as loop:
+        for variant in (*VARIANTS, LEAN):
+            tell(f"{title}: conventional, {variant.name}")
+            ours.prepare(env, desk)
+            for step in loop.run([action for _, action in desk.actions(steps)], variant):
+                key = f"{name}/conventional/{variant.name}"
+                rows.add(key, f"{title}: conventional step, {variant.name}", step["total"])
+                phases = conventional.setdefault(f"{name}, {variant.name}", {})
+                for phase, ms in step.items():
+                    phases.setdefault(phase, []).append(ms)
+    tell(f"{title}: our steps again")
+    ours.measure_steps(rows, breakdown, name, env, desk, steps)
+
+
+def summary(breakdown: Breakdown) -> dict[str, dict[str, dict[str, float]]]:
+    """Median, 10th and 90th percentile of each phase, in ms."""
     return {
         what: {
             phase: {

@@ -12,7 +12,10 @@ PACKAGES = {
     "data_engineering": (),
     "bpm": (),
     "table_analysis": (),
-    "test": ("python3-pyatspi", "gir1.2-gtk-3.0", "mousepad", "chromium", "libreoffice-calc", "libreoffice-gtk3"),
+    "test": (
+        "python3-pyatspi", "gir1.2-gtk-3.0", "mousepad", "chromium", "chromium-driver", "libreoffice-calc",
+        "libreoffice-gtk3",
+    ),
 }  # fmt: skip
 """What ``deskgym install`` and the Makefile install: a suite's packages and always ``core``."""
 

@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").split("\n")[0].split(": ", 1)[-1].rstrip(".")
-        command = commands.add_parser(name, help=summary, description=summary + ".", add_help=module is not bench)
+        command = commands.add_parser(name, help=summary, description=summary + ".")
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
@@ -64,9 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         arguments, rest = build_parser().parse_known_args(argv)
-        if rest and arguments.command != "bench":
+        if rest:
             return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)
-        arguments.rest = rest
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             return int(arguments.run(arguments))

@@ -37,7 +37,7 @@ def made_up_rows() -> Rows:
 
 
 def test_row_gives_median_and_spread() -> None:
-    data = Row("a", "A", [float(number) for number in range(1, 12)]).to_dict()
+    data = Row("a", "A", samples=[float(number) for number in range(1, 12)]).to_dict()
     assert (data["n"], data["median"], data["p10"], data["p90"], data["max"]) == (11, 6.0, 2.0, 10.0, 11.0)
 
 

@@ -1,0 +1,73 @@
+"""Part ``reset``: a fresh desktop with the task's program open, made on the spot or ahead of time by the pool."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import Any, cast
+
+import gymnasium
+
+from deskgym.benchmarks.desks import kalgebra_desk
+from deskgym.benchmarks.measure import Part, cpu_seconds, wait_for_quiet
+from deskgym.envs.desktop_env import DesktopEnv
+
+SIZE = (1920, 1080)
+TASK = "kalgebra/plot-2d"
+EPISODE = 12  # clicks between two resets
+MEMORY_MB = 0  # the pool's reserve: the benchmark wants its desktops in any case
+
+
+def measure(part: Part) -> None:
+    """Resets of two envs in turn, one without a pool and one with, and of new envs."""
+    part.facts["screen_size"] = list(SIZE)
+    with ExitStack() as stack:
+        part.tell("reset: two envs")
+        plain, pooled = _make(stack, None), _make(stack, {"depth": 1, "reserve_mb": MEMORY_MB})
+        for env in (plain, pooled):
+            env.reset(seed=0)
+        rounds = part.few(15, 2)
+        for k in range(rounds):
+            part.tell(f"reset: {k + 1} of {rounds}")
+            _reset(part, plain, "again", "reset on the spot, after an episode")
+            _play(plain)
+            _play(pooled)
+            wait_for_quiet()
+            _reset(part, pooled, "pooled", "reset with a pool, its desktop prepared during the episode")
+        wait_for_quiet()
+        part.facts["stats"] = dict(pooled.stats)
+    for _ in range(part.few(5, 1)):
+        part.tell("reset: nothing warm")
+        with ExitStack() as stack:
+            _reset(part, _make(stack, None), "cold", "reset of an env that has no machine yet")
+    part.limit("pooled reset of a KAlgebra task, as the caller sees it", 30, "reset/pooled")
+    part.limit("reset of a KAlgebra task, nothing warm", 2000, "reset/cold")
+
+
+def _make(stack: ExitStack, pool: dict[str, Any] | None) -> DesktopEnv:
+    import deskgym  # noqa: F401 - registers the id
+
+    env = gymnasium.make(
+        "deskgym/Science-v0", task=TASK, screen_size=SIZE, observation=("screenshot", "elements"),
+        max_steps=1_000_000, pool=pool, disable_env_checker=True,
+    )  # fmt: skip
+    stack.callback(env.close)
+    return cast(DesktopEnv, env.unwrapped)
+
+
+def _reset(part: Part, env: DesktopEnv, key: str, what: str) -> None:
+    before, start = cpu_seconds(), time.perf_counter()
+    _, info = env.reset()
+    part.rows.add(f"reset/{key}", what, (time.perf_counter() - start) * 1000)
+    if key == "cold":  # nothing that was counted before has ended, and nothing goes on in the background
+        part.rows.add(f"reset/{key}/cpu", f"{what}: processor time", (cpu_seconds() - before) * 1000)
+    timing = info["timing"] if key == "pooled" else info["prepared"] | info["timing"]
+    for phase in ("restore", "setup", "settle", "swap", "observe"):
+        if phase in timing:
+            part.rows.add(f"reset/{key}/{phase}", f"{what}: {phase}", timing[phase])
+
+
+def _play(env: DesktopEnv) -> None:
+    desk = kalgebra_desk(env.screen)
+    for k in range(EPISODE):
+        env.step(desk.action("click", k))
