@@ -235,7 +235,7 @@ def summary(solved: list[bool | None]) -> dict[str, Any]:
 def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(1, len(tasks), figsize=(4 * len(tasks), 3.6), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(tasks), figsize=(4 * len(tasks), 4.6), sharey=True, squeeze=False)
     styles = {"masks": "-", "no masks": "--"}
     for axis, task in zip(axes[0], tasks, strict=True):
         for k, run in enumerate(runs):
@@ -253,7 +253,7 @@ def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
             axis.axhline(rate["solved"] / max(1, rate["of"]), color=color, linestyle=":",
                          label=f"{name}, held-out {rate['solved']}/{rate['of']}")  # fmt: skip
         axis.set_title(task), axis.set_xlabel("episodes (all rungs)"), axis.set_ylim(-0.03, 1.03)
-        axis.legend(fontsize=7, loc="center right"), axis.grid(alpha=0.3)
+        axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16)), axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.tight_layout()
     figure.savefig(out.with_suffix(".png"), dpi=110)
