@@ -28,6 +28,7 @@ from deskgym.envs.vector_memory import Observations
 Env = gymnasium.Env[Any, Any]
 REQUESTS = ("reset", "step", "call", "set")
 _OWN = ("reset", "step", "close")
+ORPHANED = 2.0  # seconds that a worker whose pipe is closed waits for the news that its parent has ended
 _TRANSPARENT = (gymnasium.wrappers.OrderEnforcing, gymnasium.wrappers.PassiveEnvChecker, gymnasium.wrappers.TimeLimit)
 
 
@@ -173,7 +174,7 @@ def serve(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the trainer, which closes
     os.environ.clear()
     os.environ.update(environment)
-    end_with_parent()
+    watcher = end_with_parent()
     with contextlib.ExitStack() as stack:
         worker: SharedWorker | _Unbuilt
         try:
@@ -181,28 +182,42 @@ def serve(
             worker = SharedWorker(env, mode, observations, index)
         except Exception as error:
             worker = _Unbuilt(error)
-        stack.enter_context(contextlib.suppress(EOFError, ConnectionError))
-        while True:
-            number, name, arguments = pipe.recv()
-            if name == "close":
-                break
-            value, problem = None, None
-            try:
-                value = worker.respond(name, arguments)
-            except Exception as error:
-                problem = sendable(error)
-            pipe.send_bytes(_packed(number, name, value, problem))
+        try:
+            _answer(worker, pipe)
+        except (EOFError, ConnectionError):
+            if watcher is not None:
+                watcher.join(ORPHANED)  # the parent has most likely ended, and what is left of it is to be removed
 
 
-def end_with_parent() -> None:
-    """End this process when its parent ends, at whatever it is then; what it has started ends with it."""
+def _answer(worker: Worker | _Unbuilt, pipe: Connection) -> None:
+    """Answer requests until one is to close. Raises EOFError or ConnectionError when the other end is closed."""
+    while True:
+        number, name, arguments = pipe.recv()
+        if name == "close":
+            return
+        value, problem = None, None
+        try:
+            value = worker.respond(name, arguments)
+        except Exception as error:
+            problem = sendable(error)
+        pipe.send_bytes(_packed(number, name, value, problem))
+
+
+def end_with_parent() -> threading.Thread | None:
+    """End this process when its parent ends, at whatever it is then; what it has started ends with it.
+
+    Returns:
+        The thread that sees to it, or None where there is no parent to watch.
+    """
     parent = multiprocessing.parent_process()
     if parent is None or parent.pid is None:
-        return
+        return None
     fd = os.pidfd_open(parent.pid)
     if not parent.is_alive():  # the number may be another process's by now
         os.kill(os.getpid(), signal.SIGKILL)
-    threading.Thread(target=_wait_for_end, args=(fd,), name="deskgym-parent", daemon=True).start()
+    watcher = threading.Thread(target=_wait_for_end, args=(fd,), name="deskgym-parent", daemon=True)
+    watcher.start()
+    return watcher
 
 
 def _wait_for_end(fd: int) -> None:
