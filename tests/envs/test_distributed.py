@@ -141,10 +141,11 @@ class Nodes:
 
 @pytest.fixture(scope="module")
 def running():
+    others = set(psutil.Process().children())  # of the tests before
     nodes = Nodes()
     yield nodes
     nodes.close()
-    wait_until(lambda: not psutil.Process().children(), "nothing is left of the cluster")
+    wait_until(lambda: set(psutil.Process().children()) <= others, "nothing is left of the cluster")
 
 
 @pytest.fixture
