@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from deskgym.benchmarks.desks import PROGRAMS
 from deskgym.benchmarks.page_texts import CONVENTIONAL, INTRODUCTION, PARTS
-from deskgym.benchmarks.report import phase_table, table
+from deskgym.benchmarks.report import LOOP_COLUMNS, loop_cells, phase_table, table
 from deskgym.benchmarks.rows import number, spread
 
 ROW_COLUMNS = ("what", "median", "5–95 %", "n")
@@ -134,18 +133,8 @@ def _peers(part: Mapping[str, Any]) -> list[str]:
             lines.append([f"{kind} step", _time(rows, f"miniwob/theirs/{kind}"), _time(rows, f"miniwob/ours/{kind}")])
         lines.append(["reset", _time(rows, "miniwob/reset"), ""])
         blocks.append(table(("", "MiniWoB++, 160×210 of a web page", "deskgym, KAlgebra at 1280×720"), lines))
-    lines = []
-    for name in part["facts"]["programs"]:
-        for view in ("screenshot", "screenshot + a11y"):
-            ours = rows[f"{name}/step/{view}"]
-            cells = [f"{PROGRAMS[name].title}, {view}", f"{number(ours['median'])} ms ({spread(ours, 5)})"]
-            for sleep in ("0.5 s sleep", "no sleep"):
-                theirs = rows[f"{name}/conventional/{view}, {sleep}"]
-                times = theirs["median"] / ours["median"]
-                cells.append(f"{number(theirs['median'])} ms ({spread(theirs, 5)}), **{times:.1f}×**")
-            lines.append(cells)
-    if lines:
-        blocks.append(table(("one step", "deskgym", "conventional, 0.5 s sleep", "conventional, no sleep"), lines))
+    if programs := part["facts"]["programs"]:
+        blocks.append(table(LOOP_COLUMNS, loop_cells(part["rows"], programs, 5)))
         blocks.append("Where a conventional step spends its time, medians in ms:\n")
         blocks.append(phase_table(part["facts"]["conventional_breakdown"]))
     return blocks

@@ -38,7 +38,7 @@ def markdown(data: dict[str, Any]) -> str:
         f"load {data['load']['before'][0]} before and {data['load']['after'][0]} after. "
         "Times are medians; in brackets the 10th–90th percentile.\n",
         table(COLUMNS, [target["cells"] for target in data["targets"]]),
-        table(("one step", "deskgym", "conventional, 0.5 s sleep", "conventional, no sleep"), _loops(data)),
+        table(LOOP_COLUMNS, loop_cells(data["rows"], data["options"]["programs"])),
         "Where a step of deskgym spends its time, in ms:\n",
         phase_table(data["breakdown"]),
         "Where a conventional step does:\n",
@@ -73,17 +73,27 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
 
 
-def _loops(data: dict[str, Any]) -> list[list[str]]:
-    by_key = {row["key"]: row for row in data["rows"]}
+LOOP_COLUMNS = ("one step", "deskgym", "conventional, 0.5 s sleep", "conventional, no sleep")
+
+
+def loop_cells(rows: Sequence[Mapping[str, Any]], programs: Sequence[str], percent: int = 10) -> list[list[str]]:
+    """A line for each program and view: our step, and the conventional ones with how many times they take.
+
+    Args:
+        rows: their JSON, as ``step_loop.compare_loops`` made them.
+        programs: keys of ``PROGRAMS``.
+        percent: of the spread, see ``rows.spread``.
+    """
+    by_key = {row["key"]: row for row in rows}
     lines = []
-    for name in data["options"]["programs"]:
+    for name in programs:
         for view in ("screenshot", "screenshot + a11y"):
             ours = by_key[f"{name}/step/{view}"]
-            cells = [f"{PROGRAMS[name].title}, {view}", f"{_ms(ours['median'])} ({spread(ours)})"]
+            cells = [f"{PROGRAMS[name].title}, {view}", f"{_ms(ours['median'])} ({spread(ours, percent)})"]
             for sleep in ("0.5 s sleep", "no sleep"):
                 theirs = by_key[f"{name}/conventional/{view}, {sleep}"]
                 times = theirs["median"] / ours["median"]
-                cells.append(f"{_ms(theirs['median'])} ({spread(theirs)}), **{times:.1f}×**")
+                cells.append(f"{_ms(theirs['median'])} ({spread(theirs, percent)}), **{times:.1f}×**")
             lines.append(cells)
     return lines
 

@@ -153,7 +153,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.guards: list[Callable[[Sequence[Action] | str], None]] = []
         """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
-        """How often what has happened: see ``docs/scaling.md``."""
+        """How often what has happened: see ``docs/vector.md``."""
         self.pool = WarmPool(self._prepare_ahead, PoolConfig.from_dict(pool), self.stats)
         self.frame: NDArray[np.uint8] | None = None
         """Where screenshots are captured to, uint8 (height, width, 3): shared memory, say. None makes a new array."""

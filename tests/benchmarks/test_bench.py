@@ -160,6 +160,15 @@ def test_quick_run_of_the_cheap_parts(tmp_path, capsys):
     assert data["parts"]["reset"]["facts"]["stats"]["swaps"] == rows["reset/pooled"]["n"]
     assert rows["reset/cold"]["median"] > rows["reset/cold/setup"]["median"] > 100
 
+    stored, page = tmp_path / "bench.json", tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    assert main(["bench", "--from", str(stored), "--write-docs", str(page)]) == 0
+    assert render(data, "page", [path.stem for path in (tmp_path / "docs" / "page").glob("*.png")]) == page.read_text()
+    images = re.findall(r"!\[.*?\]\((.*?)\)", page.read_text())
+    assert images and all((page.parent / image).read_bytes().startswith(b"\x89PNG") for image in images)
+    assert json.loads((page.parent / "page" / "bench.json").read_text()) == data
+    assert "This was a quick run" in page.read_text() and f"{rows['reset/pooled']['n']} |" in page.read_text()
+
 
 @pytest.mark.slow
 @pytest.mark.sandbox
