@@ -11,7 +11,7 @@ from gymnasium.error import AlreadyPendingCallError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-from deskgym.envs.distributed_actor import EnvServer, Episode, LearnedPolicy, Place, Policy
+from deskgym.envs.distributed_actor import BESIDE, EnvServer, Episode, LearnedPolicy, Place, Policy
 from deskgym.envs.distributed_client import START, Actors, RemoteEnv, short
 from deskgym.envs.distributed_placement import Placement, no_room, require_ray, room
 from deskgym.envs.distributed_stream import EpisodeStream
@@ -86,7 +86,7 @@ class DistributedEnvs(ClientVectorEnv[RemoteEnv]):
         self._stream: EpisodeStream | None = None
         self._weights: tuple[int, list[Any]] = (0, [])
         super().__init__(make, num_envs, autoreset_mode)
-        server = self._ray.remote(EnvServer).options(**self.placement.options())
+        server = self._ray.remote(concurrency_groups={BESIDE: 1})(EnvServer).options(**self.placement.options())
         made = self._ray.put(make)
         actors = Actors(
             self._ray,

@@ -19,6 +19,7 @@ from deskgym.envs.machines import doctor
 from deskgym.envs.vector_worker import Result, Worker, sendable
 
 Env = gymnasium.Env[Any, Any]
+BESIDE = "beside"  # the concurrency group of what runs while the actor plays
 
 
 class Policy(Protocol):
@@ -113,7 +114,7 @@ class EnvServer:
         self._env: Env | None = None
         self._worker: Worker | None = None
         self._policy: Any = None
-        self._policy_id = self._version = 0
+        self._policy_id = self._version = self._stopped = 0
 
     def place(self) -> Place:
         """Where this is; the answer says that the actor runs."""
@@ -146,16 +147,24 @@ class EnvServer:
             return number, None, None, sendable(error)
 
     def play(
-        self, policy: tuple[int, Sequence[Any]], weights: tuple[int, Sequence[Any]], seed: int | None, options: Any
+        self,
+        number: int,
+        policy: tuple[int, Sequence[Any]],
+        weights: tuple[int, Sequence[Any]],
+        seed: int | None,
+        options: Any,
     ) -> Episode:
-        """Play an episode.
+        """Play an episode; an empty one where it was stopped.
 
         Args:
+            number: of the episode, from 1.
             policy: its number, and a list with the reference to it; fetched where the number is a new one.
             weights: their version and a list with the reference to them; version 0 has none.
             seed: for the reset.
             options: likewise.
         """
+        if number <= self._stopped:
+            return Episode(self.index)
         self._update(policy, weights)
         player = Worker(self.env, AutoresetMode.DISABLED)
         episode = Episode(self.index, version=self._version, node=self.place().node)
@@ -168,7 +177,7 @@ class EnvServer:
         episode.add(player.observation, result)
         rewards = []
         while not (result.terminated or result.truncated):
-            if _cancelled():
+            if number <= self._stopped:
                 return Episode(self.index)
             action, extra = self._policy(player.observation, result.info)
             result = player.step(action)
@@ -180,6 +189,14 @@ class EnvServer:
         episode.terminated, episode.truncated = result.terminated, result.truncated
         episode.fault = result.info.get("fault")
         return episode
+
+    def stop(self, number: int) -> None:
+        """Play no episode up to this number: one under way ends after its step. Runs beside ``play``.
+
+        This is not ``ray.cancel``: where that is faster than the task it cancels, the actor goes on waiting for the
+        task, and fails with all that is asked of it later.
+        """
+        self._stopped = number
 
     def close(self) -> None:
         """Stop the environment's machines."""
@@ -208,10 +225,3 @@ class EnvServer:
         if weights[0] != self._version:
             self._policy.set_weights(ray.get(weights[1][0]))
             self._version = weights[0]
-
-
-def _cancelled() -> bool:
-    """Whether nobody wants the episode any more."""
-    import ray
-
-    return bool(ray.get_runtime_context().is_canceled())

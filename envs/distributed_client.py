@@ -12,7 +12,7 @@ from typing import Any
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from deskgym.envs.distributed_actor import Episode
+from deskgym.envs.distributed_actor import BESIDE, Episode
 from deskgym.envs.errors import MachineError
 from deskgym.envs.vector_client import RESTARTS, EnvClient
 from deskgym.envs.vector_memory import blank
@@ -62,6 +62,7 @@ class RemoteEnv(EnvClient):
         self.actors = actors
         self.observation: Any = blank(actors.space)
         self.plays: deque[Any] = deque()
+        self._plays = 0
         self.begun, self._wanted = 0.0, time.monotonic()
         super().__init__(index, mode, stats, timeout)
 
@@ -124,8 +125,15 @@ class RemoteEnv(EnvClient):
         self._fresh = False
         if not self.plays:
             self.begun = time.monotonic()
-        self.plays.append(self.actor.play.remote(policy, weights, seed, options))
+        self._plays += 1
+        self.plays.append(self.actor.play.remote(self._plays, policy, weights, seed, options))
         return self.plays[-1]
+
+    def stop_playing(self) -> None:
+        """End the episode under way after its step, and play none of those that are queued."""
+        self.plays.clear()
+        with suppress(Exception):  # Ray may have been shut down before
+            self.actor.stop.options(concurrency_group=BESIDE).remote(self._plays)
 
     def take_episode(self) -> Episode | None:
         """The oldest episode, when it is there; None where the actor ended before it began to play.

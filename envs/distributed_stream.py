@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -63,11 +62,9 @@ class EpisodeStream:
     def cancel(self) -> None:
         """Play no more of what is queued; what is under way ends after its step."""
         self.open = False
-        for ref in reversed(self._owners):
-            with suppress(Exception):  # Ray may be gone
-                self._ray.cancel(ref)
         for env in self.envs:
-            env.plays.clear()
+            if env.plays:
+                env.stop_playing()
         self._owners.clear()
 
     def _next(self) -> Episode:

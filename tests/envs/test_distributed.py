@@ -325,6 +325,11 @@ def test_a_closed_iterator_ends_what_is_under_way(start):
     assert len(next(stream)) == 2
     stream.close()
     assert envs.reset(seed=1)[1]["step"].tolist() == [0, 0]
+    for _ in range(5):  # with an episode that was only just queued
+        stream = envs.episodes(Endless())
+        next(stream)
+        stream.close()
+        assert envs.reset()[1]["step"].tolist() == [0, 0]
     assert envs.stats["lost_workers"] == 0
 
 
@@ -442,9 +447,9 @@ def test_without_room_for_the_lost_the_others_go_on(nodes, start):
     with pytest.raises(MachineError, match="no room for 4 environments of 1 CPU") as caught:
         envs.recv()
     assert caught.value.kind == "no_room"
-    nodes.mend()
     with pytest.raises(MachineError):
         envs.recv()
+    nodes.mend()
     *_, infos = envs.reset(seed=2)
     assert infos["step"].tolist() == [0] * 4
 
