@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -96,21 +96,23 @@ class AccessibleProgram:
         self.machine = machine
         self.app = app
 
-    def tree(self, deadline: float = 5.0, texts: bool = True) -> Node | None:
+    def tree(self, deadline: float = 5.0, outline: bool = False, closed: Sequence[str] = ()) -> Node | None:
         """Its root with all below it, or None if it has ended.
 
         Args:
             deadline: seconds.
-            texts: read texts and values too; without them it takes three quarters of the time.
+            outline: read only roles, names, states and children, in half of the time.
+            closed: roles of elements that are not descended into, such as ``["list"]``.
 
         Raises:
             SetupError: it runs, and did not answer in time.
             GuestLost: the guest's answer makes no sense.
         """
         end = time.monotonic() + deadline
+        more = {"outline": outline, "closed": list(closed)}
         while True:
             left = max(end - time.monotonic(), 0.1)
-            answer = self.machine.guest.call("tree", left + 10.0, launched=self.app, deadline=left, text=texts)
+            answer = self.machine.guest.call("tree", left + 10.0, launched=self.app, deadline=left, **more)
             if not answer.get("running"):
                 return None
             root = _tree(answer)
@@ -150,7 +152,8 @@ class AccessibleProgram:
         condition: Callable[[Node], T | None],
         at: Node | None = None,
         timeout: float = 10.0,
-        texts: bool = True,
+        outline: bool = False,
+        closed: Sequence[str] = (),
     ) -> T:
         """Read until ``condition`` gives something true; a LookupError in it counts as "not yet".
 
@@ -159,7 +162,8 @@ class AccessibleProgram:
             condition: gets the element ``at`` as it is now, or the root of the whole tree.
             at: what to read.
             timeout: seconds.
-            texts: read the texts and values of the whole tree too.
+            outline: of the whole tree, see ``tree``.
+            closed: likewise.
 
         Raises:
             SetupError: it did not come true in time; the message says what was waited for and why it was not.
@@ -168,7 +172,7 @@ class AccessibleProgram:
         while True:
             problem = "it is not so"
             try:
-                root = self.tree(texts=texts) if at is None else self.look(at)
+                root = self.tree(outline=outline, closed=closed) if at is None else self.look(at)
                 if root is None:
                     problem = f"{self.app} is not running"
                 elif result := condition(root):

@@ -16,7 +16,7 @@ from typing import Literal
 
 from deskgym.envs.guest.accessibility_actions import Hands, split_ref, within
 from deskgym.envs.guest.accessibility_bus import AccessibilityLost, Bus, CallFailed
-from deskgym.envs.guest.accessibility_node import Elements, Node, Rect, add_rows, place
+from deskgym.envs.guest.accessibility_node import ROLES, Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility_program import Application, Program
 from deskgym.envs.guest.accessibility_search import (
     Tree,
@@ -239,8 +239,9 @@ class AccessibilityReader(Hands):
         return [application for application, _ in await self._meet(time.monotonic() + deadline)]
 
     async def tree(
-        self, app: str | int | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, text: bool = True
-    ) -> Tree:
+        self, app: str | int | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, outline: bool = False,
+        closed: Iterable[str] = (),
+    ) -> Tree:  # fmt: skip
         """The whole tree of a program, with what is hidden: closed menus, unselected tabs, rows scrolled away.
 
         Of a table of more than 1,000 cells that manages its descendants only the visible ones; ``table`` reads
@@ -250,14 +251,24 @@ class AccessibilityReader(Hands):
             app: its name or its process id; None for all programs.
             deadline: seconds after which what is there is returned.
             max_nodes: most nodes of one program.
-            text: read texts and values too.
+            outline: read only roles, names, states and children, in half of the time.
+            closed: roles of elements that are not descended into, such as ``("list",)``.
+
+        Raises:
+            ValueError: there is no such role.
         """
+        closed = frozenset(closed)
+        if strange := closed.difference(ROLES):
+            raise ValueError(f"AT-SPI has no role {sorted(strange)}")
+        unopened = frozenset(map(ROLES.index, closed))
         until = time.monotonic() + deadline
         readings = []
         for application, path in await self._meet(min(until, time.monotonic() + max(deadline / 4, 0.1))):
             if app is None or is_program(application, app):
                 program = Program.at(application, path.encode())
-                walk = Walk(self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, text)
+                walk = Walk(
+                    self._bus, application.singly, self.screen, self.text_limit, max_nodes, True, outline, unopened
+                )
                 walk.ghosts = application.crashes_on_ghosts
                 walk.window.on_idle = program.done.set
                 walk.start(program.root, True)

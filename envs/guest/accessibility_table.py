@@ -156,7 +156,7 @@ class Cells:
         calls = self._walk.calls(cell.peer)
         self._walk.window.send(calls.state, cell.path, b"", on_state, cell)
         self._walk.window.send(calls.extents, cell.path, _SCREEN, self._walk.on_extents, cell)
-        if self._walk.texts:
+        if not self._walk.outline:
             self._walk.window.send(calls.text, cell.path, _WHOLE, self._walk.on_text, cell)
 
     def _on_known_cell(self, cell: Node, data: bytes, at: int, end: int) -> None:

@@ -115,16 +115,17 @@ class Walk:
         text_limit: most characters of an element's text.
         max_nodes: stop going down after so many.
         hidden: read hidden parts too.
+        outline: read only roles, names, states and children.
+        closed: roles that are not descended into.
     """
 
     def __init__(
         self, bus: Bus, singly: bool, screen: Rect, text_limit: int, max_nodes: int, hidden: bool = False,
-        texts: bool = True,
+        outline: bool = False, closed: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.window = Window(bus)
-        self.screen, self.text_limit, self.max_nodes, self.hidden, self.texts = (
-            screen, text_limit, max_nodes, hidden, texts,
-        )  # fmt: skip
+        self.screen, self.text_limit, self.max_nodes = screen, text_limit, max_nodes
+        self.hidden, self.outline, self.closed = hidden, outline, closed
         self.singly = singly
         self.cut: str | None = None
         self.changed = False
@@ -236,15 +237,18 @@ class Walk:
         send, path = self._send, node.path
         if not node.known:
             send(calls.role, path, b"", self._on_role, node)
-            send(calls.interfaces, path, b"", self._on_interfaces, node)
-        send(calls.extents, path, _SCREEN, self.on_extents, node)
+        if not self.outline:
+            if not node.known:
+                send(calls.interfaces, path, b"", self._on_interfaces, node)
+            send(calls.extents, path, _SCREEN, self.on_extents, node)
         if self.ghosts and node.parent is not None and node.parent.role in CELL_PARENTS:
             if _shown(node):
                 send(calls.get, path, _NAME, self._on_name, node)
             return
-        if calls.singly:
+        if calls.singly or self.outline:
             send(calls.get, path, _NAME, self._on_name, node)
-            send(calls.get, path, _DESCRIPTION, self._on_description, node)
+            if not self.outline:
+                send(calls.get, path, _DESCRIPTION, self._on_description, node)
             if node.states & MANAGES:
                 send(calls.get, path, _COUNT, self._on_count, node)
             else:
@@ -255,7 +259,7 @@ class Walk:
             self._contents(node, calls)
 
     def _contents(self, node: Node, calls: Calls) -> None:
-        if not self.texts:
+        if self.outline:
             return
         if node.interfaces & TEXT:
             self._send(calls.get, node.path, _LENGTH, self._on_length, node)
@@ -264,6 +268,7 @@ class Walk:
 
     def _on_role(self, node: Node, data: bytes, at: int, end: int) -> None:
         node.role = _UINT.unpack_from(data, at)[0] if at >= 0 else 0
+        node.known = node.known or self.outline
 
     def _on_interfaces(self, node: Node, data: bytes, at: int, end: int) -> None:
         if at < 0:
@@ -317,7 +322,11 @@ class Walk:
         return node.raw[2] > 0 and node.raw[3] > 0 and not intersects(node.raw, self.screen)
 
     def _on_children(self, node: Node, data: bytes, at: int, end: int) -> None:
-        if at < 0 or (not self.hidden and node.parent is not None and (is_leaf(node) or self._off_screen(node))):
+        if (
+            at < 0
+            or node.role in self.closed
+            or (not self.hidden and node.parent is not None and (is_leaf(node) or self._off_screen(node)))
+        ):
             node.children = []
             return
         refs = read_refs(data, at)

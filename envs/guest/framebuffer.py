@@ -73,7 +73,8 @@ class Framebuffer:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self.layout = read_layout(fd)
-            self._map = mmap.mmap(fd, self.layout.end, prot=mmap.PROT_READ)
+            whole = memoryview(mmap.mmap(fd, self.layout.end, prot=mmap.PROT_READ))
+            self._now = whole[self.layout.start : self.layout.end]
         finally:
             os.close(fd)
         self._seen: bytearray | None = None
@@ -86,26 +87,24 @@ class Framebuffer:
         if left >= right or top >= bottom:
             return None
         if self._seen is None:
-            self._seen = bytearray(self._map[layout.start : layout.end])
+            self._seen = bytearray(self._now)
             return left, top, right, bottom
-        before, after = self._rows(self._seen, 0, top, bottom), self._rows(self._map, layout.start, top, bottom)
-        if before == after:
+        seen, now = self._seen, self._now
+        at, size = top * layout.line + left * _PIXEL, (right - left) * _PIXEL
+        if seen.startswith(now[at : (bottom - 1) * layout.line + right * _PIXEL], at):  # compares, and copies nothing
             return None
-        self._seen[top * layout.line : bottom * layout.line] = after
-        rows = [
-            row
-            for row in range(bottom - top)
-            if before[row * layout.line : (row + 1) * layout.line] != after[row * layout.line : (row + 1) * layout.line]
-        ]
-        found = (left, top + rows[0], right, top + rows[-1] + 1)
-        if len(rows) > _EXACT_ROWS:
-            return found
-        columns = [_columns(before, after, row * layout.line, layout.line) for row in rows]
-        return min(first for first, _ in columns), found[1], max(last for _, last in columns) + 1, found[3]
-
-    def _rows(self, memory: bytearray | mmap.mmap, start: int, top: int, bottom: int) -> bytes:
-        line = self.layout.line
-        return bytes(memory[start + top * line : start + bottom * line])
+        starts = range(at, bottom * layout.line, layout.line)
+        changed = [at for at in starts if not seen.startswith(now[at : at + size], at)]
+        if not changed:
+            return None
+        columns = []
+        for at in changed:
+            before, after = seen[at : at + size], bytes(now[at : at + size])
+            seen[at : at + size] = after
+            if len(changed) <= _EXACT_ROWS and before != after:  # it may have been painted again meanwhile
+                columns.append(_columns(before, after))
+        first, last = (min(c[0] for c in columns), max(c[1] for c in columns)) if columns else (0, right - left - 1)
+        return left + first, changed[0] // layout.line, left + last + 1, changed[-1] // layout.line + 1
 
 
 def union(a: Box, b: Box) -> Box:
@@ -113,9 +112,8 @@ def union(a: Box, b: Box) -> Box:
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
 
-def _columns(before: bytes, after: bytes, start: int, line: int) -> tuple[int, int]:
+def _columns(before: bytes | bytearray, after: bytes) -> tuple[int, int]:
     """The first and the last pixel in which a row differs."""
-    a = int.from_bytes(before[start : start + line], "little")
-    difference = a ^ int.from_bytes(after[start : start + line], "little")
+    difference = int.from_bytes(before, "little") ^ int.from_bytes(after, "little")
     lowest = (difference & -difference).bit_length() - 1
     return lowest // (8 * _PIXEL), (difference.bit_length() - 1) // (8 * _PIXEL)

@@ -79,10 +79,13 @@ class Server:
         if not (64 <= width <= 16384 and 64 <= height <= 16384):
             raise ValueError(f"a screen of {width}x{height}: 64 to 16384 pixels each way are possible")
         desktop = Desktop(self._config, self._reaper, self._env)
-        fd = await desktop.start(width, height, glx)
+        gc.disable()
+        try:
+            fd = await desktop.start(width, height, glx)
+            gc.freeze()
+        finally:
+            gc.enable()
         self._desktop = desktop
-        gc.collect()
-        gc.freeze()
         answer = WithDescriptor(timing=desktop.timings, display=desktop.server.display, env=self._env)
         answer.fd = fd
         return answer
@@ -199,6 +202,7 @@ def main(argv: Sequence[str]) -> int:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     make_folders(config)
     gc.freeze()
+    gc.enable()
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         server: Server | None = None

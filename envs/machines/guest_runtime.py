@@ -38,10 +38,12 @@ SOURCE = Path(__file__).resolve().parent.parent / "guest"
 
 _BOOT = '''"""Starts the guest as PID 1 of a sandbox."""
 
+import gc
 import os
 import site
 import sys
 
+gc.disable()  # until all is loaded: it would look through the new modules again and again, and find nothing
 os.chmod("/tmp", 0o1777)
 site.setquit()  # -S leaves exit() and help() out, which code actions may call
 site.sethelper()

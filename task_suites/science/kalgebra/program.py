@@ -7,7 +7,7 @@ step waits for what it brings about.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ ENVIRONMENT = {
 }
 """What KAlgebra needs beside the desktop's own environment: without the first flag the log has no accessible text."""
 
+_OUTLINE: dict[str, Any] = {"outline": True, "closed": ["list"]}  # its parts are in no list, and the dictionary is long
 _RETURN = [{"t": "keydown", "k": "enter"}, {"t": "keyup", "k": "enter"}]
 _PAINTED = SettlePolicy(quiet_ms=250, cap_ms=2500)  # software OpenGL takes 120-600 ms for a surface
 _TOOLTIP = 80
@@ -62,7 +63,7 @@ def open_(
     warm = give_caches(machine, APP)
     machine.guest.call("launch", 40.0, argv=argv, env=ENVIRONMENT, wait={"app": APP}, timeout=30.0)
     program = AccessibleProgram(machine, APP)
-    kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0, texts=False)
+    kalgebra = program.wait("its window", lambda root: KAlgebra(program, root), timeout=20.0, **_OUTLINE)
     for name, expression in (variables or {}).items():
         kalgebra.set_variable(name, expression)
     for expression in functions:
@@ -127,13 +128,13 @@ class KAlgebra:
         """
         program = AccessibleProgram(machine, APP)
         program.end_others()
-        root = program.tree(texts=False)
+        root = program.tree(**_OUTLINE)
         if root is None:
             return None
         try:
             return cls(program, root)
         except LookupError:
-            return program.wait("its window", lambda root: cls(program, root), timeout=3.0, texts=False)
+            return program.wait("its window", lambda root: cls(program, root), timeout=3.0, **_OUTLINE)
 
     def current_tab(self) -> str:
         """The name of the tab in front: that of the tabs' list."""

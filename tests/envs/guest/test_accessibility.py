@@ -542,6 +542,18 @@ def test_the_tree_has_what_is_hidden(desktop: Desktop) -> None:
         assert message["nodes"][0]["role"] == "application" and message["nodes"][0]["parent"] == -1
         by_number = message["nodes"][message["nodes"][tree.nodes.index(item)]["parent"]]
         assert by_number["role"] == "menu"
+        outline = await reader.tree("mousepad", outline=True)
+        assert outline.complete, outline.cut
+        assert [(node.role, node.name) for node in outline] == [(node.role, node.name) for node in tree]
+        assert [len(node.children) for node in outline] == [len(node.children) for node in tree]
+        assert any(node.text or node.description for node in tree) and not any(
+            node.text or node.description or any(node.rect[2:]) for node in outline
+        )
+        closed = await reader.tree("mousepad", outline=True, closed=["menu bar"])
+        (bar,) = closed.find("menu bar")
+        assert not bar.children and not closed.find("menu item") and closed.find("text")
+        with pytest.raises(ValueError, match="no role .*bar of menus"):
+            await reader.tree("mousepad", closed=["bar of menus"])
         short = await reader.tree("mousepad", max_nodes=10)
         assert not short.complete and "10 nodes" in str(short.cut)
         assert "no program 'gimp'" in str((await reader.tree("gimp")).cut)
