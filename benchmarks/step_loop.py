@@ -1,7 +1,7 @@
 """The step loop against a conventional one, on the same desktop in the same run.
 
 ``python -m deskgym.benchmarks.step_loop``; ``deskgym bench peers`` has its main part. What is measured and how is in
-``docs/benchmarks.md``.
+``docs/step_loop.md``.
 """
 
 from __future__ import annotations

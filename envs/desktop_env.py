@@ -393,12 +393,14 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _prepare(self, task: TaskLike, machine: Machine, clock: _Clock) -> Ready:
         """A fresh desktop with the task's setup done, and read once: after that, only changes need reading."""
-        machine.restore(None)
-        clock.lap("restore")
-        task.prepare(machine)
-        clock.lap("setup")
-        self._perform(machine, [], self.settle, **self._readings())
-        clock.lap("settle")
+        with machine.turn():
+            clock.lap("turn")
+            machine.restore(None)
+            clock.lap("restore")
+            task.prepare(machine)
+            clock.lap("setup")
+            self._perform(machine, [], self.settle, **self._readings())
+            clock.lap("settle")
         return Ready(task, machine, clock.timing)
 
     def _prepare_ahead(self, task: TaskLike) -> Ready:

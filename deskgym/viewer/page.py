@@ -20,7 +20,7 @@ from deskgym.viewer.frames import pack_frames
 from deskgym.viewer.marks import Pointer, caption, source_text
 from deskgym.wrappers.recording import Recording, RecordingError
 
-_OUTER = ("parse", "act", "evaluate", "fault", "record", "restore", "setup", "observe")
+_OUTER = ("parse", "act", "evaluate", "fault", "record")  # of a step
 _MAX_TEXT = 400  # characters of an element's text in its tooltip
 
 
@@ -179,7 +179,11 @@ def phases(timing: Mapping[str, Any]) -> list[tuple[str, float]]:
     """
     known = {name: float(ms) for name, ms in timing.items() if isinstance(ms, (int, float)) and math.isfinite(ms)}
     outer = "act" if "act" in known else "observe" if "observe" in known else None
-    inner = {name: ms for name, ms in known.items() if name not in _OUTER}
+    inner = {
+        name: ms
+        for name, ms in known.items()
+        if (name.startswith("observe_") if outer == "observe" else name not in _OUTER)
+    }
     result: list[tuple[str, float]] = []
     for name, ms in known.items():
         if name == outer and inner:

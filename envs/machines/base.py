@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -126,6 +127,13 @@ class Machine(ABC):
     @abstractmethod
     def display(self) -> Display:
         """The display; MachineError before ``start`` or where the config has no screen."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Held while the machine is made ready for an episode: waits where too many others of this host are.
+
+        Nothing is waited for by default; see ``deskgym.envs.machines.turns``.
+        """
+        return nullcontext()
 
     def run(
         self,

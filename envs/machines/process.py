@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from deskgym.envs.displays.x11 import X11Display
@@ -17,6 +18,7 @@ from deskgym.envs.errors import DeskgymError, MachineError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.processes import has_mark, kill_all, process_table
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.turns import turn
 
 _GUEST = Path(__file__).resolve().parents[1] / "guest"
 
@@ -130,6 +132,10 @@ class ProcessMachine(Machine):
         atexit.register(_remove_own, path, os.getpid())  # what nobody dropped goes with this process
         shutil.copytree(self.home, path / "home", symlinks=True)
         return Snapshot(self.kind, str(path))
+
+    def turn(self) -> AbstractContextManager[object]:
+        """See ``Machine.turn``: two machines per core are made ready at once."""
+        return turn()
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Start anew with the home folder of the snapshot, or an empty one; see ``Machine.restore``."""

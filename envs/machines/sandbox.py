@@ -11,7 +11,7 @@ import socket
 import subprocess
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from deskgym.envs.machines.sandbox_masks import hidden_paths
 from deskgym.envs.machines.sandbox_rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox_spec import Parts, build_spec
 from deskgym.envs.machines.sandbox_supervisor import Started, SupervisorClient, has_ended, supervisor
+from deskgym.envs.machines.turns import turn
 from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
 
 if TYPE_CHECKING:
@@ -205,6 +206,10 @@ class SandboxMachine(Machine):
             raise self._broken()
         ids = _host(self.runtime).ids
         return sandbox_snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """See ``Machine.turn``: two machines per core are made ready at once."""
+        return turn()
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""

@@ -169,6 +169,9 @@ def test_captions_and_marks(action, text, marks):
 def test_phases_do_not_overlap():
     timing = {"restore": 5.0, "setup": 7.0, "observe": 4.0, "observe_input": 1.0, "record": float("nan")}
     assert phases(timing) == [("restore", 5.0), ("setup", 7.0), ("input", 1.0), ("observe: other", 3.0)]
+    timing = {"turn": 2.0, "restore": 5.0, "settle": 7.0, "observe": 4.0, "observe_input": 1.0}
+    assert phases(timing) == [("turn", 2.0), ("restore", 5.0), ("settle", 7.0), ("input", 1.0), ("observe: other", 3.0)]
+    assert phases({"swap": 2.0, "observe": 4.0}) == [("swap", 2.0), ("observe", 4.0)]
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")

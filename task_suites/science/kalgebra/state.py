@@ -6,7 +6,9 @@ see to that.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from deskgym.envs.accessible import Node
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import SetupError
+from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.science.kalgebra.expressions import ExpressionError, evaluate, parse
 from deskgym.task_suites.science.kalgebra.program import TABS, KAlgebra, rows
 
@@ -28,6 +31,7 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*:=")
 _SWATCH_X = 30  # the colour swatch's middle, in pixels from the left edge of a function's name cell
 _PROBES = ("(x,y)->x+y", "(x,y)->x-y")
 _ASIDE = [{"t": "move", "x": 1, "y": 1}]  # where the pointer hides nothing
+_BLANK = 0.3  # seconds
 _STILL = SettlePolicy(quiet_ms=60, cap_ms=1000)
 
 
@@ -49,10 +53,37 @@ def calculator(kalgebra: KAlgebra) -> dict[str, Any]:
     """Variables and log: ``{"variables": {name: value text}, "log": [{"input", "result"}, ...]}``."""
     kalgebra.show_tab("calculator")
     kalgebra.machine.display.perform(_ASIDE, _STILL)  # the log comes after the variables
-    log = kalgebra.program.wait("the calculator's log", lambda page: (_log(page),), kalgebra.log, 3.0)[0]
+    log = kalgebra.program.wait("the calculator's log", _LogReader(kalgebra.machine), kalgebra.log, 3.0)[0]
     table = kalgebra.program.look(kalgebra.variables)
     variables = {name.name: value.name for name, value in rows(table) if name.name}
     return {"variables": _with_complex(variables, log), "log": log}
+
+
+class _LogReader:
+    """Reads the log in its page: ``(entries,)``.
+
+    Before anything is entered, a click into the log takes its empty document away until something is. While the log is
+    written the document is away for a moment, too; so one that is missing counts as an empty log only where the view
+    has stayed blank for a while.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine, self._blank_since = machine, math.inf
+
+    def __call__(self, page: Node) -> tuple[list[dict[str, str]]]:
+        try:
+            return (_log(page),)
+        except LookupError:
+            now = time.monotonic()
+            self._blank_since = min(self._blank_since, now) if self._blank(page.children[0]) else math.inf
+            if now - self._blank_since < _BLANK:
+                raise
+            return ([],)
+
+    def _blank(self, view: Node) -> bool:
+        x, y, width, height = view.extents
+        pixels = self._machine.display.capture()[max(y, 0) : max(y + height, 0), max(x, 0) : max(x + width, 0)]
+        return pixels.size > 0 and bool((pixels == pixels[0, 0]).all())
 
 
 def _log(page: Node) -> list[dict[str, str]]:
