@@ -73,6 +73,12 @@ expressions in turn.
   The clock starts when all eight have their first observation, with nothing prepared, and stops when the last of the
   wanted episodes has ended and been reset. What the pool has prepared by then is paid for, and not counted. No time is
   taken by a policy: a learner's own pauses, in which the pool goes on, would be in our favour.
+
+Where the rows say that all cores are busy, the cores are the limit, and not what waits for what: steps per second times
+the processor time of a step is then their number, and a vector can be faster than one env, or than a lockstep, only by
+what those leave idle. A settled step is mostly computing (the program painting, the guest reading it) and hardly
+waiting, so that on two cores eight envs cannot be two and a half times one. More cores, or a policy that takes its
+time, would leave more to overlap; that has not been measured here.
 """,
     ),
     "density": (
