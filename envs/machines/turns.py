@@ -30,7 +30,7 @@ def places() -> int:
 
 @contextmanager
 def turn(folder: Path | None = None, count: int | None = None, patience: float = PATIENCE) -> Iterator[bool]:
-    """Wait for one of the places, and hold it; gives whether there was one in time.
+    """Wait for one of the places, and hold it; gives whether there was one.
 
     Whoever holds one and is killed gives it back: it is a lock on a file, which the kernel keeps.
 
@@ -40,8 +40,11 @@ def turn(folder: Path | None = None, count: int | None = None, patience: float =
         patience: seconds to wait at most.
     """
     folder = folder or runtime_folder() / "turns"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    taken = _take(folder, count or places(), time.monotonic() + patience)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        taken = _take(folder, count or places(), time.monotonic() + patience)
+    except OSError:  # no descriptor, no room on the disk: whatever is started next will say so
+        taken = None
     try:
         yield taken is not None
     finally:

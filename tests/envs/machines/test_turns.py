@@ -107,3 +107,10 @@ def test_an_error_gives_the_place_back(tmp_path):
     with pytest.raises(KeyError), turn(tmp_path, 1):
         raise KeyError
     assert not taken(tmp_path)
+
+
+def test_where_there_can_be_no_locks_nobody_waits(tmp_path):
+    (tmp_path / "file").touch()
+    start = time.monotonic()
+    assert taken(tmp_path / "file" / "turns", 5.0)
+    assert time.monotonic() - start < 5
