@@ -196,7 +196,7 @@ class EnvServer:
         This is not ``ray.cancel``: where that is faster than the task it cancels, the actor goes on waiting for the
         task, and fails with all that is asked of it later.
         """
-        self._stopped = number
+        self._stopped = max(self._stopped, number)
 
     def close(self) -> None:
         """Stop the environment's machines."""
