@@ -12,6 +12,10 @@ PACKAGES = {
     "data_engineering": (),
     "bpm": (),
     "table_analysis": (),
+    "image": ("mmdebstrap", "qemu-utils", "e2fsprogs", "uidmap", "debian-archive-keyring"),
+    "vm": ("qemu-system-x86", "qemu-utils", "e2fsprogs"),
+    "view": ("novnc", "x11vnc"),
+    "vnc": ("tigervnc-standalone-server", "x11vnc", "x11-xserver-utils"),
     "test": (
         "python3-pyatspi", "gir1.2-gtk-3.0", "mousepad", "chromium", "chromium-driver", "libreoffice-calc",
         "libreoffice-gtk3",

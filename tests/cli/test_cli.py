@@ -59,7 +59,7 @@ def test_help_loads_nothing_heavy():
         (["verify", "--rescore", "/nowhere"], 1, "no folder /nowhere"),
         (["view", "/nowhere"], 1, "no folder /nowhere"),
         (["install", "scince"], 1, "did you mean 'science'"),
-        (["image"], 1, "not built yet"),
+        (["image", "build", "sciense"], 1, "did you mean 'science'"),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_a_status(cli, argv, status, message):
