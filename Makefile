@@ -1,4 +1,4 @@
-# make demo | test | test-all | check: each does its own set-up on a fresh Debian or Ubuntu.
+# make demo | image | test | test-all | check: each does its own set-up on a fresh Debian or Ubuntu.
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-test demo test test-all check bench clean
+.PHONY: help setup setup-test demo image test test-all check bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -43,12 +43,17 @@ setup: $(VENV)/.installed  ## programs and Python packages for the science suite
 	$(call install_packages,core science)
 
 setup-test: $(VENV)/.installed-dev  ## the same, with all that training and the tests need
-	$(call install_packages,core science test)
+	$(call install_packages,core science test view vnc image vm)
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
 	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --screen 1280x720 --record out/demo
 	$(BIN)/deskgym view out/demo --out out/demo.html
 	@echo "open out/demo.html"
+
+image: setup  ## a disk image with the science programs, for virtual machines
+	@$(PIP) -e '.[vm]'
+	$(call install_packages,core image vm)
+	$(BIN)/deskgym image build science
 
 test: setup-test  ## the tests, without those marked slow
 	$(BIN)/python -m pytest -m "not slow"

@@ -1,4 +1,4 @@
-"""Install: get a suite's Debian packages with apt."""
+"""Install: get the Debian packages of a suite, or of a kind of machine, with apt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import subprocess
 import sys
 
 
+EXTRA = ("vm", "image", "vnc", "view")
+"""Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """SUITE, --yes and --dry-run."""
-    parser.add_argument("suite", metavar="SUITE", help="data_engineering, science, bpm or table_analysis")
+    parser.add_argument(
+        "suite",
+        metavar="SUITE",
+        help=f"data_engineering, science, bpm or table_analysis; or what machines need: {', '.join(EXTRA)}",
+    )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
@@ -22,9 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
     from deskgym.packages import packages
     from deskgym.task_suites import SUITES, load_suite
 
-    if arguments.suite not in SUITES:
+    if arguments.suite not in (*SUITES, *EXTRA):
         load_suite(arguments.suite)  # its error names near matches
-    missing = [name for name in packages("core", arguments.suite) if not is_installed(name)]
+    groups = (arguments.suite,) if arguments.suite in EXTRA else ("core", arguments.suite)
+    missing = [name for name in packages(*groups) if not is_installed(name)]
     if not missing:
         print(f"all packages of {arguments.suite} are installed")
         return 0

@@ -1,22 +1,56 @@
-"""View: make one self-contained HTML page of recorded episodes."""
+"""View: make one self-contained HTML page of recorded episodes, or show running machines in the browser."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import signal
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deskgym.cli.output import progress
+from deskgym.envs.errors import near
+
+if TYPE_CHECKING:
+    from deskgym.envs.machines.live import LiveMachine
+    from deskgym.viewer.live_server import LiveServer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """DIR, --out and --open."""
-    parser.add_argument("folder", metavar="DIR", help="an episode's folder, or one with episodes in it")
+    """DIR, --out and --open; --live and what goes with it."""
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="an episode's folder, or one with episodes in it")
     parser.add_argument("--out", metavar="FILE", help="the page (default: DIR/episodes.html)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
+    live = parser.add_argument_group("running machines (docs/live.md)")
+    live.add_argument(
+        "--live",
+        metavar="NAME",
+        nargs="?",
+        const="",
+        help="show the running machines, or one by its name, or those of a process by its pid; until Ctrl-C",
+    )
+    live.add_argument("--control", action="store_true", help="your keys and clicks go to the machine that you open")
+    live.add_argument("--port", type=int, help="port on 127.0.0.1 (default: a free one)")
+    live.add_argument("--wait", action="store_true", help="do not end when no machine runs yet")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the page."""
+    """Write the page, or serve the live one."""
+    live = arguments.live is not None
+    if live == (arguments.folder is not None):
+        raise ValueError("give a folder with recorded episodes (deskgym view DIR), or --live for running machines")
+    only_live = {"--control": arguments.control, "--port": arguments.port is not None, "--wait": arguments.wait}
+    wrong = (
+        ["--out"] if live and arguments.out else [] if live else [name for name, given in only_live.items() if given]
+    )
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)} does not go with {'--live' if live else 'a folder'}")
+    return _serve(arguments) if live else _write(arguments)
+
+
+def _write(arguments: argparse.Namespace) -> int:
     from deskgym.viewer.page import write_page
     from deskgym.wrappers.recording import find_recordings
 
@@ -29,7 +63,76 @@ def run(arguments: argparse.Namespace) -> int:
     noun = "episode" if len(recordings) == 1 else "episodes"
     print(f"{out} ({len(recordings)} {noun}, {size / 1e6:.1f} MB)")
     if arguments.open:
-        import webbrowser
-
-        webbrowser.open(out.resolve().as_uri())
+        _open(out.resolve().as_uri())
     return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    try:
+        from deskgym.viewer.live_server import LiveServer
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is not installed: `{sys.executable} -m pip install 'deskgym[view]'`") from error
+
+    if arguments.port is not None and not 0 < arguments.port < 65536:
+        raise ValueError(f"--port {arguments.port}; legal are 1 to 65535")
+    server = LiveServer(control=arguments.control)  # says first what is not installed
+    try:
+        if not _find(arguments.live, arguments.wait):
+            return 1
+        server.owner = _owner(arguments.live)
+        asyncio.run(_listen(server, arguments))
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return 0
+
+
+def _find(name: str, wait: bool) -> bool:
+    """Whether there is something to show; waits for it where that is asked for."""
+    from deskgym.envs.machines.live import running
+
+    machines = running()
+    if not _chosen(machines, name) and wait:
+        print(f"waiting for {name or 'a machine to start'}", file=sys.stderr)
+        while not _chosen(machines := running(), name):
+            time.sleep(0.2)
+    if _chosen(machines, name):
+        return True
+    if not machines:
+        print(
+            "deskgym: no machine of yours is running; start one (gym.make and reset, or deskgym run), or give --wait",
+            file=sys.stderr,
+        )
+        return False
+    names = [machine.name for machine in machines]
+    raise ValueError(f"no machine {name!r} is running{near(name, names)}; running are {', '.join(names)}")
+
+
+def _chosen(machines: list[LiveMachine], name: str) -> list[LiveMachine]:
+    return [m for m in machines if name in ("", m.name, str(m.owner))]
+
+
+def _owner(name: str) -> int | None:
+    """The process whose machines are shown: a machine's own ends with its episode, and the page goes on to the next."""
+    if not name:
+        return None
+    return int(name) if name.isdigit() else int(name.split("-")[-2])
+
+
+async def _listen(server: LiveServer, arguments: argparse.Namespace) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with server.listen(arguments.port or 0) as url:
+        if arguments.live and not arguments.live.isdigit():
+            url += f"#{arguments.live}"
+        what = "keys and clicks go to the machine" if arguments.control else "view only"
+        print(f"{url}  ({what}; Ctrl-C ends it)", flush=True)
+        if arguments.open:
+            _open(url)
+        await ended.wait()
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)

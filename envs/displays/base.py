@@ -44,6 +44,14 @@ class SettlePolicy:
     first_ms: float = 20.0
     cap_ms: float = 500.0
 
+    def times(self, slowness: float) -> SettlePolicy:
+        """The same for a machine that is so many times slower, see ``Machine.slowness``.
+
+        What a program does before it answers is waited for in any case, so the rest grows no more than tenfold.
+        """
+        rest = min(slowness, 10.0)
+        return SettlePolicy(self.quiet_ms * rest, self.first_ms * rest, self.cap_ms * slowness)
+
 
 @dataclass
 class StepReport:

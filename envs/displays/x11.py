@@ -5,18 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deskgym.envs.displays import by_guest
 from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
 from deskgym.envs.errors import GuestCallError, MachineError
-from deskgym.envs.guest.client import GRACE, GuestClient
+from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.framebuffer import read_layout
-
-_KINDS = ("display_lost", "start_failed", "executor")
 
 
 class X11Display(Display):
@@ -26,21 +24,22 @@ class X11Display(Display):
         client: the guest that drives it.
         framebuffer: the file's descriptor; the display owns it from now on.
         size: width and height that it must have, in pixels.
+        offset: where in the file the framebuffer begins, in bytes.
 
     Raises:
         MachineError: the file is not the framebuffer of such a screen.
     """
 
-    def __init__(self, client: GuestClient, framebuffer: int, size: tuple[int, int]) -> None:
+    def __init__(self, client: GuestClient, framebuffer: int, size: tuple[int, int], offset: int = 0) -> None:
         self.size = size
         self._client = client
         self._fd = framebuffer
         try:
-            self._map, self._pixels = _open(framebuffer, size)
+            self._map, self._pixels = _open(framebuffer, size, offset)
         except (OSError, ValueError) as error:
             os.close(framebuffer)
             raise MachineError(f"the framebuffer cannot be read: {error}", "display_lost") from error
-        self._bytes = len(self._map)
+        self._bytes = offset + len(self._map)
         import cv2  # here, since it takes long to load
 
         self._convert = cv2.cvtColor
@@ -89,49 +88,18 @@ class X11Display(Display):
         return out
 
     def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
-        """Carry out events, settle and answer; see ``Display.perform``.
-
-        ``code`` is ``{text, timeout, output_limit}`` and answers ``{stdout, stderr, status, timed_out, truncated}``;
-        ``elements`` is ``{limit, deadline, fresh}`` and answers ``{rows, texts, complete, cut}``.
+        """Carry out events, settle and answer; see ``by_guest.perform``.
 
         Raises:
             GuestLost: the guest is gone.
             MachineError: the X server or the code executor is gone.
             GuestCallError: an event or a request makes no sense.
         """
-        timeout = GRACE + sum(float(event.get("s", 0)) for event in events if event.get("t") == "wait")
-        if settle is not None:
-            timeout += settle.cap_ms / 1000
-            requests["settle"] = asdict(settle)
-        for name, default in (("code", 30.0), ("elements", 0.5), ("tree", 5.0)):
-            if requests.get(name) is not None:
-                timeout += float(requests[name].get("timeout" if name == "code" else "deadline", default))
-        try:
-            answer = self._client.call("perform", timeout, events=list(events), **requests)
-        except GuestCallError as error:
-            _raise(error)
-        client = self._client
-        damage = answer.get("damage")
-        if damage is not None:
-            damage = client.typed(answer, "damage", list)
-            if len(damage) != 4 or not all(isinstance(value, int) for value in damage):
-                raise MachineError("the guest reports damage that is no rectangle", "guest_garbled")
-        timing = client.typed(answer, "timing", dict)
-        if not all(isinstance(value, int | float) for value in timing.values()):
-            raise MachineError("the guest reports times that are no numbers", "guest_garbled")
-        return StepReport(
-            settled=client.typed(answer, "settled", bool),
-            damage=None if damage is None else (damage[0], damage[1], damage[2], damage[3]),
-            timing={str(name): float(value) for name, value in timing.items()},
-            extra={name: client.typed(answer, name, dict) for name in ("code", "elements", "tree") if name in answer},
-        )
+        return by_guest.perform(self._client, events, settle, requests)
 
     def release(self) -> None:
         """Let go of every key and button that is held, and switch Caps Lock off."""
-        try:
-            self._client.call("release")
-        except GuestCallError as error:
-            _raise(error)
+        by_guest.release(self._client)
 
     def close(self) -> None:
         """Give the framebuffer back. Idempotent."""
@@ -142,18 +110,12 @@ class X11Display(Display):
             self._fd = -1
 
 
-def _raise(error: GuestCallError) -> NoReturn:
-    if error.kind in _KINDS:
-        raise MachineError(str(error), error.kind) from error
-    raise error
-
-
-def _open(fd: int, size: tuple[int, int]) -> tuple[mmap.mmap, NDArray[np.uint8]]:
-    """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError."""
-    layout = read_layout(fd)
+def _open(fd: int, size: tuple[int, int], offset: int) -> tuple[mmap.mmap, NDArray[np.uint8]]:
+    """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError, OSError."""
+    layout = read_layout(fd, offset)
     if (layout.width, layout.height) != size:
         raise ValueError(f"it is {layout.width}x{layout.height}, not {size[0]}x{size[1]}")
     width, height = size
-    memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ)
+    memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ, offset=offset)
     rows = np.frombuffer(memory, np.uint8, height * layout.line, layout.start).reshape(height, layout.line)
     return memory, rows[:, : width * 4].reshape(height, width, 4)

@@ -345,7 +345,7 @@ class AccessibilityReader(Hands):
         while True:
             self._event.clear()
             left = until - time.monotonic()
-            await self.read(deadline=max(min(left, 1.0), 0.05), damage="all" if silent else None)
+            await self.read(deadline=max(min(left, deadline / 10), 0.05), damage="all" if silent else None)
             programs = [p for p in self._programs.values() if app is None or is_program(p.application, app)]
             for program in programs:
                 for window in program.root.children:

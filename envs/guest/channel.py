@@ -6,6 +6,7 @@ import array
 import asyncio
 import os
 import socket
+import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ class Channel:
     ) -> None:
         self._loop, self._fd, self._on_frame, self._on_end = loop, fd, on_frame, on_end
         self._buffer = bytearray()
+        self.is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
         os.set_inheritable(fd, False)
         os.set_blocking(fd, False)
         loop.add_reader(fd, self._read)

@@ -28,12 +28,15 @@ class GuestClient:
 
     Args:
         sock: a connected stream socket; the client owns it from now on.
+        slowness: see ``Machine.slowness``. A request's ``timeout`` or ``deadline``, by which the guest gives up, is
+            multiplied by it, and its answer is awaited for so much longer.
 
     Attributes:
         lost: why the guest is lost, or None while it is well.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:
+        self.slowness = slowness
         self.lost: str | None = None
         self._sock = sock
         self._lock = threading.RLock()
@@ -50,6 +53,14 @@ class GuestClient:
         self._sock.close()
         self._drop_fds()
 
+    def lose(self, why: str) -> None:
+        """Give the guest up, from any thread: who waits for an answer gets GuestLost with this reason."""
+        self.lost = self.lost or why
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
     def call(self, method: str, timeout: float = 30.0, /, **params: Any) -> dict[str, Any]:
         """Ask the guest and wait for its answer.
 
@@ -64,18 +75,19 @@ class GuestClient:
             ValueError: the request is larger than a frame.
         """
         with self._lock:
-            return self._call(method, time.monotonic() + timeout, params)
+            return self._call(method, timeout, params)
 
     def call_with_fd(self, method: str, timeout: float = 30.0, /, **params: Any) -> tuple[dict[str, Any], int | None]:
         """Like ``call``, for an answer that may carry a file descriptor, which the caller then owns."""
         with self._lock:
             self._drop_fds()
-            answer = self._call(method, time.monotonic() + timeout, params)
+            answer = self._call(method, timeout, params)
             return answer, self._fds.pop(0) if self._fds else None
 
-    def _call(self, method: str, deadline: float, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _call(self, method: str, timeout: float, params: dict[str, Any]) -> dict[str, Any]:
         if self.lost:
             raise GuestLost(f"the guest is lost: {self.lost}")
+        deadline = time.monotonic() + timeout + self._stretch(params)
         self._number += 1
         frame = pack({"id": self._number, "method": method, "params": params})
         try:
@@ -105,8 +117,18 @@ class GuestClient:
             raise
         raise GuestLost(f"the guest is lost: {self.lost}")
 
+    def _stretch(self, params: dict[str, Any]) -> float:
+        """Multiply the request's deadlines by the slowness; gives how many seconds that adds."""
+        added = 0.0
+        for name in ("timeout", "deadline"):
+            given = params.get(name)
+            if isinstance(given, int | float):
+                params[name] = given * self.slowness
+                added += given * (self.slowness - 1)
+        return added
+
     def _lose(self, why: str) -> None:
-        self.lost = why
+        self.lost = self.lost or why
         self.close()
 
     def _send(self, frame: bytes, deadline: float) -> None:
@@ -152,6 +174,10 @@ class GuestClient:
             self._lose(f"it speaks version {answer.get('version')!r} of the protocol, not {VERSION}")
             raise GuestLost(f"the guest is lost: {self.lost}")
         return answer
+
+    def wake(self, timeout: float = 10.0) -> None:
+        """Tell a guest in a virtual machine that was restored what time it is, and make its random numbers its own."""
+        self.call("wake", timeout, time_ns=time.time_ns(), entropy=os.urandom(64))
 
     def run(
         self,

@@ -21,8 +21,10 @@ class GuestConfig:
         tmp_dir: TMPDIR of the agent's user.
         processes: RLIMIT_NPROC of the agent's user, or None to leave it. It counts per uid, so on a
             host's shared uid it would count the host's processes too.
+        sudo: programs may gain rights, so that sudo works; whoever has root in the machine can deceive its guest.
         marker: put into the environment of all that is started, so that the host can find what is left.
         remove: a folder that is removed at the end, for a host that is gone by then.
+        attached: the desktop is there already and is not the guest's own.
     """
 
     uid: int | None = None
@@ -32,8 +34,10 @@ class GuestConfig:
     runtime_dir: str = "/run/user/1000"
     tmp_dir: str = "/tmp"
     processes: int | None = None
+    sudo: bool = False
     marker: str = ""
     remove: str | None = None
+    attached: bool = False
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -43,32 +47,56 @@ class GuestConfig:
         return self.uid, self.uid if self.gid is None else self.gid
 
 
+@dataclass(frozen=True)
+class Listening:
+    """How an attached guest waits for hosts.
+
+    Attributes:
+        place: ``unix:/path`` or ``tcp:host:port``.
+        token_file: a file with what a host must know; None where the socket's permissions do.
+        remote: other hosts may reach it.
+    """
+
+    place: str
+    token_file: str | None = None
+    remote: bool = False
+
+
 def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfig]:
     """The command line: where the control channel is, and the config."""
     parser = argparse.ArgumentParser(prog="deskgym.envs.guest", description="The guest of a deskgym machine.")
     channel = parser.add_mutually_exclusive_group(required=True)
     channel.add_argument("--fd", type=int, help="the control socket, inherited as this file descriptor")
     channel.add_argument("--port", help="the control channel as a character device (virtio-serial)")
+    channel.add_argument("--listen", metavar="PLACE", help="wait for hosts at unix:/PATH or tcp:HOST:PORT")
+    parser.add_argument("--attach", action="store_true", help="serve the desktop at $DISPLAY instead of starting one")
+    parser.add_argument("--token-file", help="with --listen: the token that hosts must have; made if it is missing")
+    parser.add_argument("--allow-remote", action="store_true", help="with --listen: other hosts may reach it")
     parser.add_argument("--uid", type=int, help="run programs as this user; default: as the guest's own")
     parser.add_argument("--gid", type=int, help="that user's group; default: the same number")
-    parser.add_argument("--home", default=GuestConfig.home)
+    parser.add_argument("--home", help="home folder of programs; default: an own one per session when attached")
     parser.add_argument("--state-dir", default=GuestConfig.state_dir)
     parser.add_argument("--runtime-dir", help="default: /run/user/UID")
     parser.add_argument("--tmp-dir", default=GuestConfig.tmp_dir)
     parser.add_argument("--processes", type=int, help="RLIMIT_NPROC of the agent's user")
+    parser.add_argument("--sudo", action="store_true", help="let programs gain rights")
     parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")
     parser.add_argument("--remove", help="a folder to remove at the end")
     options = parser.parse_args(argv)
+    if options.attach != (options.listen is not None):
+        parser.error("--attach and --listen go together")
     uid = os.getuid() if options.uid is None else options.uid
     config = GuestConfig(
         uid=options.uid,
         gid=options.gid,
-        home=options.home,
+        home=options.home or ("" if options.attach else GuestConfig.home),
         state_dir=options.state_dir,
         runtime_dir=options.runtime_dir or f"/run/user/{uid}",
         tmp_dir=options.tmp_dir,
         processes=options.processes,
+        sudo=options.sudo,
         marker=options.marker,
         remove=options.remove,
+        attached=options.attach,
     )
     return options, config

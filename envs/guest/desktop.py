@@ -56,7 +56,7 @@ class Desktop:
     def _mark(self, name: str) -> None:
         self.timings[name] = round((time.perf_counter() - self._begun) * 1000, 1)
 
-    async def start(self, width: int, height: int, glx: bool = False) -> int:
+    async def start(self, width: int, height: int, glx: bool = False) -> int | None:
         """Start everything; returns a descriptor of the framebuffer's file, opened for reading.
 
         Raises:
@@ -70,8 +70,6 @@ class Desktop:
         x_waiting = loop.create_task(self.server.ready(DEADLINE))
         accessible = loop.create_task(self._accessibility(bus_ready, (width, height)))
         try:
-            from Xlib import Xatom
-
             from . import screen  # while X starts on the other core
 
             await x_waiting
@@ -101,10 +99,7 @@ class Desktop:
                 raise manager.failure("did not take over the windows")
             self._mark("window_manager")
             await accessible
-            # without this property Qt 5 asks for the address in the background, and then half the time never registers
-            self.screen.connection.root.change_property(
-                self.screen.connection.atom("AT_SPI_BUS"), Xatom.STRING, 8, self.env["AT_SPI_BUS_ADDRESS"].encode()
-            )
+            self._publish_bus()
             await self._set_activation_environment()
             await self.executor.ready(DEADLINE)
             self.own = {seen.pid for seen in process_table()}
@@ -120,6 +115,9 @@ class Desktop:
         self.screen.sync()
         self.screen.connection.pump()
         self.note_change(self.screen.damage.take())
+
+    async def leave(self) -> None:
+        """Called when the host has gone; what was started here ends anyway."""
 
     def alive(self) -> bool:
         """Whether the X server runs."""
@@ -196,17 +194,23 @@ class Desktop:
         """Bring up the accessibility bus, say that it is enabled, and connect a reader."""
         await first_line(*bus_ready, DEADLINE)
         self._mark("session_bus")
-        path = next((path for path in _LAUNCHERS if os.path.exists(path)), None)
-        if path is None:
-            raise StartFailed("at-spi-bus-launcher is missing: install at-spi2-core")
-        # without settings of its own it starts no dconf service to store them
-        launcher = self._service([path, "--launch-immediately", "--a11y=1"], GSETTINGS_BACKEND="memory")
-        from .accessibility import AccessibilityReader
         from .accessibility_bus import Bus
 
         session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"])
         await session.connect()
-        await _owned(session, "org.a11y.Bus", launcher)
+        await owned(session, "org.a11y.Bus", self._start_launcher())
+        await self._read_accessibility(session, size)
+
+    def _start_launcher(self) -> Service:
+        path = next((path for path in _LAUNCHERS if os.path.exists(path)), None)
+        if path is None:
+            raise StartFailed("at-spi-bus-launcher is missing: install at-spi2-core")
+        # without settings of its own it starts no dconf service to store them
+        return self._service([path, "--launch-immediately", "--a11y=1"], GSETTINGS_BACKEND="memory")
+
+    async def _read_accessibility(self, session: Bus, size: tuple[int, int]) -> None:
+        from .accessibility import AccessibilityReader
+
         answer = await session.call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         self._mark("accessibility_bus")
         self.env["AT_SPI_BUS_ADDRESS"] = str(answer[0])
@@ -214,6 +218,16 @@ class Desktop:
         await self.reader.connect()
         self._mark("accessibility")
         self._session = session
+
+    def _publish_bus(self) -> None:
+        """Write the accessibility bus's address where Qt looks for it.
+
+        Else Qt 5 asks for the address in the background, and then half the time never registers.
+        """
+        from Xlib import Xatom
+
+        name = self.screen.connection.atom("AT_SPI_BUS")
+        self.screen.connection.root.change_property(name, Xatom.STRING, 8, self.env["AT_SPI_BUS_ADDRESS"].encode())
 
     async def _set_activation_environment(self) -> None:
         """Tell the session bus what the programs that it starts shall have in their environment."""
@@ -223,7 +237,7 @@ class Desktop:
         )  # fmt: skip
 
 
-async def _owned(session: Bus, name: str, service: Service) -> None:
+async def owned(session: Bus, name: str, service: Service) -> None:
     """Wait until somebody on the bus has this name."""
     bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
     appeared = asyncio.Event()

@@ -39,13 +39,13 @@ class Layout:
         return self.start + self.height * self.line
 
 
-def read_layout(fd: int) -> Layout:
-    """The layout of an XWD file.
+def read_layout(fd: int, offset: int = 0) -> Layout:
+    """The layout of an XWD file that begins at ``offset`` bytes.
 
     Raises:
         ValueError: it is none of a 24-bit little-endian screen, or too short.
     """
-    header = os.pread(fd, _XWD.size, 0)
+    header = os.pread(fd, _XWD.size, offset)
     if len(header) < _XWD.size:
         raise ValueError("it is too short for a screen dump")
     fields = _XWD.unpack(header)
@@ -54,7 +54,7 @@ def read_layout(fd: int) -> Layout:
     if version != 7 or pixmap_format != 2 or depth != 24 or bits != 32 or byte_order != 0:
         raise ValueError(f"it is not a 24-bit little-endian screen dump: {fields[:13]}")
     layout = Layout(width, height, header_size + colors * _COLOR_ENTRY, line)
-    if line < width * _PIXEL or layout.end > os.fstat(fd).st_size:
+    if line < width * _PIXEL or offset + layout.end > os.fstat(fd).st_size:
         raise ValueError("its header does not fit its size")
     return layout
 

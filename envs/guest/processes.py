@@ -72,7 +72,8 @@ def become(config: GuestConfig, user: str) -> None:
             os.setresgid(gid, gid, gid)
             os.setresuid(uid, uid, uid)
             prctl(PR_SET_DUMPABLE, 1)  # else its own /proc/self belongs to root
-        prctl(PR_SET_NO_NEW_PRIVS, 1)
+        if not config.sudo:
+            prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -13,15 +13,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import performer
+from .attached import AttachedDesktop
 from .channel import Channel
 from .commands import Commands
-from .config import GuestConfig, parse_arguments
+from .config import GuestConfig, Listening, parse_arguments
 from .desktop import Desktop
 from .errors import DisplayLost
+from .extents import find_extent
 from .files import Files
 from .processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
 from .programs import Programs
 from .protocol import VERSION
+from .restored import wake
 from .session import base_environment, make_folders
 
 
@@ -47,6 +50,7 @@ class Server:
         files = Files(config)
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self._hello,
+            "wake": wake,
             "run": self._commands.run,
             "write": files.write,
             "write_many": files.write_many,
@@ -73,12 +77,16 @@ class Server:
         }
 
     async def _start_desktop(self, width: int, height: int, glx: bool = False) -> dict[str, Any]:
-        """Start the desktop, once; the answer carries the framebuffer's descriptor."""
+        """Start the desktop, once.
+
+        The answer carries the framebuffer's descriptor, or where a channel cannot, its ``extent`` on its block device.
+        """
         if self._desktop is not None:
             raise ValueError("the desktop runs already")
         if not (64 <= width <= 16384 and 64 <= height <= 16384):
             raise ValueError(f"a screen of {width}x{height}: 64 to 16384 pixels each way are possible")
-        desktop = Desktop(self._config, self._reaper, self._env)
+        kind = AttachedDesktop if self._config.attached else Desktop
+        desktop = kind(self._config, self._reaper, self._env)
         gc.disable()
         try:
             fd = await desktop.start(width, height, glx)
@@ -86,9 +94,15 @@ class Server:
         finally:
             gc.enable()
         self._desktop = desktop
-        answer = WithDescriptor(timing=desktop.timings, display=desktop.server.display, env=self._env)
-        answer.fd = fd
-        return answer
+        about = {"timing": desktop.timings, "display": self._env["DISPLAY"], "env": self._env}
+        if fd is None:
+            return about
+        if self._channel.is_socket:
+            answer = WithDescriptor(about)
+            answer.fd = fd
+            return answer
+        os.close(fd)
+        return {**about, "extent": find_extent(desktop.server.framebuffer)}
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """The method with the running desktop as its first argument."""
@@ -132,6 +146,8 @@ class Server:
         working = self._loop.create_task(self._work())
         await self.ended
         working.cancel()
+        if self._desktop is not None:
+            await self._desktop.leave()
 
     async def _work(self) -> None:
         while True:
@@ -188,7 +204,17 @@ def describe(error: BaseException) -> dict[str, str]:
 def main(argv: Sequence[str]) -> int:
     """Run the guest until the host is gone."""
     options, config = parse_arguments(argv)
+    if options.listen is not None:
+        from .attach import listen
+
+        return listen(Listening(options.listen, options.token_file, options.allow_remote), config, serve_one)
     fd = options.fd if options.fd is not None else os.open(options.port, os.O_RDWR | os.O_NOCTTY)
+    serve_one(config, fd)
+    return 0
+
+
+def serve_one(config: GuestConfig, fd: int) -> None:
+    """Serve the host at the other end of ``fd`` until it is gone; ends this process."""
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -28,11 +28,15 @@ def base_environment(config: GuestConfig) -> dict[str, str]:
     """What every program of the machine has in its environment, before there is a desktop."""
     env = {
         "PATH": _PATH,
-        "HOME": config.home,
         "USER": "user",
         "LOGNAME": "user",
         "SHELL": "/bin/bash",
         "LANG": _locale(),
+    }
+    if config.attached:  # that desktop's own
+        env.update((name, value) for name, value in os.environ.items() if not name.startswith("DESKGYM_"))
+    env |= {
+        "HOME": config.home,
         "TMPDIR": config.tmp_dir,
         "XDG_RUNTIME_DIR": config.runtime_dir,
         "XDG_CONFIG_HOME": f"{config.home}/.config",

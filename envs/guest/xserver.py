@@ -29,6 +29,7 @@ class XServer:
         folder = os.path.join(config.state_dir, "framebuffer")
         self.framebuffer = os.path.join(folder, "Xvfb_screen0")
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        _reserve(self.framebuffer, size)
         self._config, self._cookie = config, os.urandom(16)
         own_copy = os.path.join(config.state_dir, "server-cookie")
         self._write(own_copy, "0", mode=0o600, owner=None)
@@ -75,3 +76,13 @@ class XServer:
             if owner is not None and self._config.uid is not None:
                 os.fchown(fd, *owner)
         os.replace(temporary, path)
+
+
+def _reserve(path: str, size: tuple[int, int]) -> None:
+    """Make the framebuffer's file before Xvfb does, so that it lies in one piece where it lies on a device."""
+    width, height = size
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        os.posix_fallocate(fd, 0, width * height * 4 + 4096)
+    finally:
+        os.close(fd)

@@ -10,7 +10,9 @@ from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Sn
 
 MACHINES = {
     "sandbox": "deskgym.envs.machines.sandbox:SandboxMachine",
+    "qemu": "deskgym.envs.machines.qemu:QemuMachine",
     "process": "deskgym.envs.machines.process:ProcessMachine",
+    "vnc": "deskgym.envs.machines.vnc:VncMachine",
     "fake": "deskgym.envs.machines.fake:FakeMachine",
 }
 """Kind → where its class is; imported only when it is asked for."""

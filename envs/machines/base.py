@@ -83,6 +83,15 @@ class Machine(ABC):
     )
     enforces: frozenset[str] = frozenset()  # the limits of its config that it enforces: "memory", "disk", "processes"
 
+    can: frozenset[str] = frozenset({"commands", "snapshots", "fresh"})
+    """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
+    restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
+    snapshots keep running programs: a restore to one goes on where the snapshot was taken."""
+
+    slowness: float = 1.0
+    """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,
+    are given for a machine as fast as its host, and multiplied by this; those of code actions are the user's own."""
+
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
 

@@ -17,6 +17,7 @@ from deskgym.envs.displays.x11 import X11Display
 from deskgym.envs.errors import DeskgymError, MachineError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.processes import has_mark, kill_all, process_table
+from deskgym.envs.machines import live
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.turns import turn
 
@@ -90,6 +91,7 @@ class ProcessMachine(Machine):
         self._client.hello()
         if self.config.screen_size is not None:
             self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
+            live.publish(self, authority=str(folder / "run" / "Xauthority"))
 
     def stop(self) -> None:
         """End all its processes and remove its folder; see ``Machine.stop``.
@@ -97,6 +99,7 @@ class ProcessMachine(Machine):
         Snapshots stay until they are dropped or this process ends. In a fork of the process that started it, it lets go
         of the machine and leaves it alone.
         """
+        live.withdraw(self)
         if os.getpid() != self._owner:
             self._process = self._client = self._display = self._folder = None
             return

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deskgym.envs.errors import GuestLost, MachineError
-from deskgym.envs.machines import sandbox_snapshots
+from deskgym.envs.machines import live, sandbox_snapshots
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
 from deskgym.envs.machines.sandbox_host import require_tools
@@ -140,9 +140,11 @@ class SandboxMachine(Machine):
             from deskgym.envs.displays.x11 import X11Display
 
             self._display = X11Display.start(self._guest, self.config.screen_size, self.config.glx)
+            live.publish(self, init=self._started.pid)
 
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""
+        live.withdraw(self)
         display, self._display = self._display, None
         guest, self._guest = self._guest, None
         started, self._started = self._started, None

@@ -1,4 +1,4 @@
-"""Tests marked ``sandbox`` are skipped, with the reason, where a sandbox cannot be had."""
+"""Tests marked ``sandbox`` or ``qemu`` are skipped, with the reason, where there is no sandbox or no image."""
 
 from functools import cache
 
@@ -6,6 +6,8 @@ import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.image import find_image
+from deskgym.envs.machines.qemu_host import find_qemu
 from deskgym.envs.machines.sandbox import SandboxMachine
 
 
@@ -16,6 +18,22 @@ def why_no_sandbox():
             return ""
     except MachineError as error:
         return str(error)
+
+
+@cache
+def why_no_qemu():
+    try:
+        find_qemu()
+        find_image("science").verify()
+        return ""
+    except MachineError as error:
+        return str(error)
+
+
+@pytest.fixture(autouse=True)
+def _qemu_or_skip(request):
+    if request.node.get_closest_marker("qemu") and (reason := why_no_qemu()):
+        pytest.skip(f"no virtual machine here: {reason}")
 
 
 @pytest.fixture(autouse=True)

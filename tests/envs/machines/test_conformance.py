@@ -5,6 +5,7 @@ import pytest
 from deskgym.envs.machines import conformance
 from deskgym.envs.machines.fake import FakeMachine
 from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.qemu import QemuMachine
 from deskgym.envs.machines.sandbox import SandboxMachine
 
 
@@ -22,3 +23,10 @@ def test_process(check):
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
 def test_sandbox(check):
     conformance.run_check(check, SandboxMachine)
+
+
+@pytest.mark.slow
+@pytest.mark.qemu
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
+def test_qemu(check):
+    conformance.run_check(check, lambda config: QemuMachine(config, image="science", accel="tcg"))

@@ -41,7 +41,16 @@ def user():
         subprocess.run(["userdel", "-r", name], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("file", ["test_conformance.py", "test_sandbox_boundary.py", "test_sandbox_death.py"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "test_conformance.py",
+        "test_sandbox_boundary.py",
+        "test_sandbox_death.py",
+        "test_live.py",
+        "test_image_build.py",
+    ],
+)
 def test_as_an_ordinary_user(user, file, tmp_path_factory):
     home = Path("/home", user)
     source = home / "source"
@@ -54,7 +63,7 @@ def test_as_an_ordinary_user(user, file, tmp_path_factory):
     done = subprocess.run(
         [str(shutil.which("runuser")), "-u", user, "--", SYSTEM_PYTHON, "-m", "pytest", "-q",
          "-p", "no:cacheprovider", "-rs", f"tests/{file}",
-         "-o", "markers=sandbox\nslow"],
+         "-o", "markers=sandbox\nslow\nqemu"],
         cwd=source,
         env={
             "PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8",
