@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import GuestCallError, GuestLost, SetupError
 
 if TYPE_CHECKING:
@@ -108,17 +108,17 @@ class AccessibleProgram:
             SetupError: it runs, and did not answer in time.
             GuestLost: the guest's answer makes no sense.
         """
-        end = time.monotonic() + deadline
+        end = Deadline(deadline, self.machine.slowness)
         more = {"outline": outline, "closed": list(closed)}
         while True:
-            left = max(end - time.monotonic(), 0.1)
+            left = max(end.left, 0.1)
             answer = self.machine.guest.call("tree", left + 10.0, launched=self.app, deadline=left, **more)
             if not answer.get("running"):
                 return None
             root = _tree(answer)
             if root is not None and answer.get("complete"):
                 return root
-            if time.monotonic() > end:
+            if end.over:
                 raise SetupError(f"{self.app} runs, but does not answer: {answer.get('cut')}")
             self._pause()
 
@@ -168,7 +168,7 @@ class AccessibleProgram:
         Raises:
             SetupError: it did not come true in time; the message says what was waited for and why it was not.
         """
-        deadline = time.monotonic() + timeout
+        deadline = Deadline(timeout, self.machine.slowness)
         while True:
             problem = "it is not so"
             try:
@@ -179,10 +179,9 @@ class AccessibleProgram:
                     return result
             except LookupError as error:
                 problem = str(error)
-            if time.monotonic() < deadline:
-                self._pause()
-            else:
+            if deadline.over:
                 raise SetupError(f"{self.app}: {what} did not come within {timeout:g} s: {problem}")
+            self._pause()
 
     def press(self, node: Node, action: str = "Press") -> None:
         """Do one of its accessible actions."""
@@ -197,7 +196,7 @@ class AccessibleProgram:
         self._do(node, "grab_focus", None)
 
     def _do(self, node: Node, what: str, value: Any) -> None:
-        self.machine.guest.call("act", ref=node.ref, do=what, value=value)
+        self.machine.guest.call("act", ref=node.ref, do=what, value=value, deadline=2.0)
 
 
 def _tree(answer: Mapping[str, Any]) -> Node | None:

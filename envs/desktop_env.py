@@ -18,21 +18,26 @@ from gymnasium.utils import EzPickle
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
-from deskgym.envs.actions import STOPS, Action, as_code, parse_code
+from deskgym.envs.actions import STOPS, Action, parse_code
+from deskgym.envs.clock import Clock
+from deskgym.envs.desktops import Desktops
 from deskgym.envs.discrete import DiscreteActions, DiscreteConfig, NotNow
 from deskgym.envs.displays.base import SettlePolicy, StepReport
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
-from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, SetupError, near
+from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, MachineError, near
 from deskgym.envs.evaluation.verdict import Verdict
-from deskgym.envs.machines import create_machine
+from deskgym.envs.machines import create_machine, live
 from deskgym.envs.machines.base import Machine, MachineConfig
-from deskgym.envs.machines.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault
+from deskgym.envs.machines.pool import PoolConfig, WarmPool
 from deskgym.envs.observations import NO_ELEMENTS, Elements, code_feedback, cut_text
+from deskgym.envs.playing import as_actions
 from deskgym.envs.screen import MachineScreen
 from deskgym.envs.spaces import (
     TEXT_LENGTHS,
     ComputerActionSpace,
     UnicodeText,
+    empty_observation,
+    legal_screen_size,
     observation_space,
     parse_computer_action,
 )
@@ -77,7 +82,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             ``{"verbs": ["click", "submit", "done"], "grid": [0, 0]}``.
         pool: the keys of ``deskgym.envs.machines.pool.PoolConfig``, such as ``{"depth": 1}``: while an episode runs,
             the desktops of the next ones are prepared, with the tasks that the seed's stream draws, and ``reset``
-            swaps. None prepares nothing. The tasks are the same with and without.
+            swaps. None prepares nothing. The tasks are the same with and without. ``{"snapshots": 8}`` says how many
+            desktops are kept set up, where the machine can keep running programs.
         machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 2048}``, or
             ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox.
 
@@ -111,7 +117,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
         EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
         self.suite, self.task_pattern, self.split = suite, task, split
-        self.screen_size = _screen_size(screen_size)
+        self.screen_size = legal_screen_size(screen_size)
         if action not in ACTIONS:
             raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}{near(action, ACTIONS)}")
         if discrete and action != "discrete":
@@ -141,8 +147,6 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in _LIMITS if name in options}
         config = MachineConfig(screen_size=self.screen_size, **limits)
-        self._new_machine = partial(create_machine, machine, config, **options)
-        self.machine = self._new_machine()
         self.task: TaskLike | None = None
         self.verdict: Verdict | None = None
         self.final: FinalState | None = None
@@ -154,7 +158,8 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
         """How often what has happened: see ``docs/vector.md``."""
-        self.pool = WarmPool(self._prepare_ahead, PoolConfig.from_dict(pool), self.stats)
+        new_machine = partial(create_machine, machine, config, **options)
+        self.desktops = Desktops(new_machine, self._settle, PoolConfig.from_dict(pool), self.stats)
         self.frame: NDArray[np.uint8] | None = None
         """Where screenshots are captured to, uint8 (height, width, 3): shared memory, say. None makes a new array."""
         self._feedback = ""
@@ -162,7 +167,6 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self._damage: tuple[int, int, int, int] | None = None
         self._steps = 0
         self._over = True
-        self._broken = False
         self._foreseen = False  # the next reset's desktop is in the making, or cannot be known
 
     # --- Gymnasium's five
@@ -194,27 +198,11 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self._steps, self._feedback, self._over = 0, "", True
         self.verdict = self.final = None
         self.task, self.vocabulary, self.performed = task, self._vocabulary(task), ()
-        clock = _Clock()
-        ready = self._swap(task, clock)
-        for attempt in range(TRIES):
-            try:
-                if ready is None:
-                    ready = self._start(task, clock)
-                observation, timing = self._act([], None, settle=None)
-                break
-            except (MachineError, SetupError) as error:
-                self._break(error)
-                if attempt == TRIES - 1:
-                    raise
-                ready, clock = None, _Clock()
-            except BaseException:
-                self.machine.stop()
-                raise
-        assert ready is not None
-        clock.lap("observe")
+        ready, (observation, reading), timing = self.desktops.open(task, self._look)
+        live.describe(self.machine, task.id)
         self._over = False
         self._foreseen = not (first or plain)  # resets with arguments are likely to be followed by others with such
-        info = self._info(clock.timing | {f"observe_{k}": v for k, v in timing.items()})
+        info = self._info(timing | {f"observe_{k}": v for k, v in reading.items()})
         return observation, info | {"stats": dict(self.stats), "prepared": dict(ready.timing)}
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -231,7 +219,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() before step()")
-        clock = _Clock()
+        clock = Clock()
         if not self._foreseen:
             self.prefetch()
         invalid = None
@@ -282,12 +270,19 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def close(self) -> None:
         """Stop the machine and remove all that it left on the host. Idempotent; ``reset`` starts a new one."""
         self._over = True
-        try:
-            self.pool.close()
-        finally:
-            self.machine.stop()
+        self.desktops.close()
 
     # --- beyond Gymnasium
+
+    @property
+    def machine(self) -> Machine:
+        """The present episode's machine."""
+        return self.desktops.machine
+
+    @property
+    def pool(self) -> WarmPool:
+        """What prepares the next episodes' machines."""
+        return self.desktops.pool
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What the parts of a discrete action can be now, in sb3-contrib's form: bool (sum of nvec,).
@@ -310,7 +305,7 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over already")
-        clock = _Clock()
+        clock = Clock()
         try:
             reward = self._finish("limit", None)
         except MachineError as error:
@@ -356,63 +351,23 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def play(self, script: Iterator[list[Action]]) -> Iterator[Any]:
         """The actions of a script, in the env's action form: a burst is one code action or several computer actions."""
-        for burst in script:
-            if self.action_form == "code":
-                yield from as_code(burst)
-            elif self.discrete is not None:
-                yield from self._as_discrete(self.discrete, burst)
-            else:
-                yield from burst
+        return as_actions(script, self.action_form, self.discrete, lambda: self._see(self.screen.elements()))
 
     # --- internals
 
     def _draw(self, random: np.random.Generator, options: Mapping[str, str | None]) -> TaskLike:
         return self.suite.draw(random, options.get("task", self.task_pattern), options.get("split", self.split))
 
-    def _swap(self, task: TaskLike, clock: _Clock) -> Ready | None:
-        """Take over the desktop that the pool has made ready, if it has."""
-        try:
-            ready = self.pool.take(task)
-        except BaseException:
-            self.machine.stop()
-            raise
-        if ready is not None:
-            self.pool.retire(self.machine)
-            self.machine = ready.machine
-            self.stats["repairs"] += self._broken
-            self._broken = False
-            clock.lap("swap")
-        return ready
-
-    def _start(self, task: TaskLike, clock: _Clock) -> Ready:
-        """Make the present machine ready."""
-        self.stats["starts"] += 1
-        self.stats["repairs"] += self._broken
-        self._broken = False
-        return self._prepare(task, self.machine, clock)
-
-    def _prepare(self, task: TaskLike, machine: Machine, clock: _Clock) -> Ready:
-        """A fresh desktop with the task's setup done, and read once: after that, only changes need reading."""
-        with machine.turn():
-            clock.lap("turn")
-            machine.restore(None)
-            clock.lap("restore")
-            task.prepare(machine)
-            clock.lap("setup")
-            self._perform(machine, [], self.settle, **self._readings())
-            clock.lap("settle")
-        return Ready(task, machine, clock.timing)
-
-    def _prepare_ahead(self, task: TaskLike) -> Ready:
-        machine = self._new_machine()
-        try:
-            return self._prepare(task, machine, _Clock())
-        except BaseException:
-            machine.stop()
-            raise
-
     def _readings(self) -> dict[str, Any]:
         return {"elements": {"limit": self.max_elements}} if self.reads_elements else {}
+
+    def _look(self, settled: bool) -> tuple[dict[str, Any], dict[str, float]]:
+        """The first observation, and ms per phase of it."""
+        return self._act([], None, None if settled else self.settle)
+
+    def _settle(self, machine: Machine) -> StepReport:
+        """Wait until a desktop that was set up has settled, and read it once: after that, only changes need reading."""
+        return self._perform(machine, [], self.settle, **self._readings())
 
     def _current(self) -> TaskLike:
         if self.task is None:
@@ -444,18 +399,6 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         if len(parsed) > MAX_CODE:
             raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
         return parsed
-
-    def _as_discrete(self, discrete: DiscreteActions, burst: Sequence[Action]) -> Iterator[NDArray[np.int64]]:
-        """The burst as one discrete action, or as few; each is looked for when those before have been carried out."""
-        while burst:
-            try:
-                yield discrete.encode(burst)
-                return
-            except ActionError:  # what a script has waited for may be newer than the last observation
-                self._see(self.screen.elements())
-            action, count = discrete.encode_start(burst)
-            yield action
-            burst = burst[count:]
 
     def _see(self, elements: Elements) -> None:
         self.elements = elements
@@ -520,25 +463,17 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self._over = True
         return self.verdict.score
 
-    def _fault(self, error: MachineError, clock: _Clock) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def _fault(self, error: MachineError, clock: Clock) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """The machine broke: the episode is truncated, and nothing of the machine is left."""
-        self._break(error)
+        self.desktops.fail(error)
         self._over = True
         clock.lap("fault")
-        observation = {
-            name: np.zeros(space.shape, space.dtype) if space.shape else ""
-            for name, space in self.observation_space.spaces.items()  # type: ignore[attr-defined]
-        }
+        observation = empty_observation(self.observation_space)
         if "instruction" in observation and self.task is not None:
             observation["instruction"] = cut_text(self.task.instruction, TEXT_LENGTHS["instruction"])
         info = self._info(clock.timing)
         info["fault"] = {"kind": error.kind, "message": str(error)}
         return observation, 0.0, False, True, info
-
-    def _break(self, error: MachineError | SetupError) -> None:
-        count_fault(self.stats, error)
-        self.machine.stop()
-        self._broken = True
 
     def _info(self, timing: dict[str, float]) -> dict[str, Any]:
         info: dict[str, Any] = {
@@ -549,26 +484,3 @@ class DesktopEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         if self.verdict is not None:
             info["verdict"] = self.verdict.to_dict()
         return info
-
-
-class _Clock:
-    """Laps in ms."""
-
-    def __init__(self) -> None:
-        self.timing: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.timing[name] = self.timing.get(name, 0.0) + (now - self._last) * 1000
-        self._last = now
-
-
-def _screen_size(size: Sequence[int]) -> tuple[int, int]:
-    try:
-        width, height = (int(number) for number in size)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"screen_size={size!r}; legal is (width, height) in pixels") from error
-    if not (64 <= width <= 7680 and 64 <= height <= 4320):
-        raise ValueError(f"screen_size={size!r}; legal are 64 to 7680 by 64 to 4320 pixels")
-    return width, height

@@ -157,6 +157,8 @@ Script = Callable[[Screen], Bursts]
 class TaskLike(Protocol):
     """One task instance, all parameters drawn.
 
+    It may also have ``setup_key``, see ``setup_key``: the function of that name.
+
     Attributes:
         id: such as ``"kalgebra/plot-2d#1234"``; the same id is the same instance everywhere and for ever.
         instruction: what the agent is asked.
@@ -219,6 +221,17 @@ class TaskLike(Protocol):
     def oracle(self, screen: Screen) -> Bursts:
         """Solve the task through an agent's actions."""
         ...
+
+
+def setup_key(task: TaskLike) -> str:
+    """What a task's setup is known by: tasks of one environment with equal keys leave equal machines behind it.
+
+    A machine whose snapshots keep running programs is restored to such a snapshot where a task with this key was set
+    up before, and ``prepare`` is not called. A task says so by an attribute ``setup_key``; ``""`` has ``prepare``
+    called each time. Without the attribute it is the task's id and seed.
+    """
+    own = getattr(task, "setup_key", None)
+    return f"{task.id} {task.seed}" if own is None else str(own)
 
 
 @runtime_checkable

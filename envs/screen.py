@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from deskgym.envs.deadline import Deadline
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import SetupError
 from deskgym.envs.observations import Elements
@@ -69,15 +69,15 @@ class MachineScreen:
         Raises:
             SetupError: it never came; the message says what was looked for and lists near misses.
         """
-        deadline = time.monotonic() + timeout
+        deadline = Deadline(timeout, self._machine.slowness)
         while True:
             elements = self.elements()
             found = self._matching(elements, role, name, text, window)
             if -len(found) <= nth < len(found):
                 return found[nth]
-            if time.monotonic() > deadline:
+            if deadline.over:
                 break
-            self._machine.guest.call("wait_change", timeout=max(0.0, min(0.25, deadline - time.monotonic())))
+            self._machine.guest.call("wait_change", timeout=min(0.25, deadline.left))
         wanted = {"role": role, "name": name, "text": text, "window": window, "nth": nth or None}
         asked = ", ".join(f"{key}={value!r}" for key, value in wanted.items() if value is not None)
         near = sorted(elements, key=lambda element: -_likeness(element, role, name, text))[:_NEAR_MISSES]

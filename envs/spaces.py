@@ -281,3 +281,24 @@ def observation_space(parts: Sequence[str], size: tuple[int, int] | None, max_el
         else:
             result[part] = UnicodeText(TEXT_LENGTHS[part])
     return spaces.Dict(result)
+
+
+def empty_observation(space: spaces.Space[Any]) -> dict[str, Any]:
+    """What is seen of a machine that is lost: zeros, and empty texts."""
+    assert isinstance(space, spaces.Dict)
+    return {name: np.zeros(part.shape, part.dtype) if part.shape else "" for name, part in space.spaces.items()}
+
+
+def legal_screen_size(size: Sequence[int]) -> tuple[int, int]:
+    """Width and height in pixels.
+
+    Raises:
+        ValueError: it is something else, or too small or too large.
+    """
+    try:
+        width, height = (int(number) for number in size)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"screen_size={size!r}; legal is (width, height) in pixels") from error
+    if not (64 <= width <= 7680 and 64 <= height <= 4320):
+        raise ValueError(f"screen_size={size!r}; legal are 64 to 7680 by 64 to 4320 pixels")
+    return width, height

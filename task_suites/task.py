@@ -12,6 +12,7 @@ from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.screen import MachineScreen
+from deskgym.task_suites.setup_key import digest
 
 
 @dataclass
@@ -96,6 +97,14 @@ class Task:
     def feasible(self) -> bool:
         """False where FAIL is the right answer."""
         return self.evaluator.end != "fail"
+
+    @property
+    def setup_key(self) -> str:
+        """The same for tasks with the same setup, see ``deskgym.envs.episode.setup_key``.
+
+        Hooks of which nobody can tell what they do, such as lambdas, are taken to be this instance's alone.
+        """
+        return digest(self.hooks) or f"{self.id} {self.seed}"
 
     def prepare(self, machine: Machine) -> None:
         """Run the hooks on a freshly restored machine.

@@ -21,6 +21,7 @@ class GuestConfig:
         tmp_dir: TMPDIR of the agent's user.
         processes: RLIMIT_NPROC of the agent's user, or None to leave it. It counts per uid, so on a
             host's shared uid it would count the host's processes too.
+        emulated: instructions are emulated: what programs draw with OpenGL takes a hundred times as long.
         sudo: programs may gain rights, so that sudo works; whoever has root in the machine can deceive its guest.
         marker: put into the environment of all that is started, so that the host can find what is left.
         remove: a folder that is removed at the end, for a host that is gone by then.
@@ -34,6 +35,7 @@ class GuestConfig:
     runtime_dir: str = "/run/user/1000"
     tmp_dir: str = "/tmp"
     processes: int | None = None
+    emulated: bool = False
     sudo: bool = False
     marker: str = ""
     remove: str | None = None
@@ -79,6 +81,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     parser.add_argument("--runtime-dir", help="default: /run/user/UID")
     parser.add_argument("--tmp-dir", default=GuestConfig.tmp_dir)
     parser.add_argument("--processes", type=int, help="RLIMIT_NPROC of the agent's user")
+    parser.add_argument("--emulated", action="store_true", help="avoid OpenGL where programs can do without")
     parser.add_argument("--sudo", action="store_true", help="let programs gain rights")
     parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")
     parser.add_argument("--remove", help="a folder to remove at the end")
@@ -94,6 +97,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
         runtime_dir=options.runtime_dir or f"/run/user/{uid}",
         tmp_dir=options.tmp_dir,
         processes=options.processes,
+        emulated=options.emulated,
         sudo=options.sudo,
         marker=options.marker,
         remove=options.remove,

@@ -156,6 +156,7 @@ class Desktop:
             QT_LINUX_ACCESSIBILITY_ALWAYS_ON="1",
             QT_QPA_PLATFORM="xcb",
             **({} if glx else {"QT_XCB_GL_INTEGRATION": "xcb_egl"}),
+            **({"QT_QUICK_BACKEND": "software"} if self._config.emulated else {}),
             QT_AUTO_SCREEN_SCALE_FACTOR="0",
             GDK_BACKEND="x11",
             GTK_MODULES="gail:atk-bridge",

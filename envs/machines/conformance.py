@@ -261,6 +261,36 @@ def _names(machine: Machine) -> set[str]:
 
 
 @check
+def programs_go_on(factory: Factory) -> None:
+    """A snapshot that keeps programs: what ran goes on, in this machine and after a restore, however often."""
+    with factory(HEADLESS) as machine:
+        if "programs" not in machine.can:
+            raise NotApplicable(f"a {machine.kind} machine declares that its snapshots keep no programs")
+        machine.guest.launch(["sleep", "4711"])
+        assert _sleepers(machine) == 1
+        snapshot = machine.snapshot()
+        assert _sleepers(machine) == 1, "taking a snapshot ended a program"
+        for _ in range(2):
+            machine.restore(snapshot)
+            assert _sleepers(machine) == 1
+        machine.drop(snapshot)
+        assert machine.alive and _sleepers(machine) == 1, "dropping its snapshot ended a program"
+        machine.restore(None)
+        assert _sleepers(machine) == 0
+
+
+def _sleepers(machine: Machine) -> int:
+    count = 0
+    for entry in machine.guest.list("/proc"):
+        if entry["name"].isdecimal():
+            try:
+                count += machine.get(f"/proc/{entry['name']}/cmdline") == b"sleep\0004711\0"
+            except GuestCallError:  # it has ended, or is not ours to see
+                continue
+    return count
+
+
+@check
 def wrong_snapshots(factory: Factory) -> None:
     """A dropped or foreign snapshot is a ValueError, and the machine lives on."""
     with factory(HEADLESS) as machine:

@@ -1,4 +1,4 @@
-"""Checks what a host has for the sandbox, and says how to get what is missing. Returns data; the CLI prints it."""
+"""Checks what a host has for sandboxes and virtual machines, and how to get what is missing, as data for the CLI."""
 
 from __future__ import annotations
 
@@ -205,6 +205,12 @@ def _room() -> Iterator[CheckUp]:
     )  # fmt: skip
 
 
+def _virtual_machines() -> Iterator[CheckUp]:
+    from deskgym.envs.machines.doctor_vm import check
+
+    yield from check()
+
+
 def _start() -> CheckUp:
     begun = time.perf_counter()
     try:
@@ -233,4 +239,12 @@ def _output(argv: list[str]) -> str:
         return ""
 
 
-_CHECKS: tuple[Callable[[], Iterator[CheckUp]], ...] = (_programs, _packages, _rights, _namespaces, _limits, _room)
+_CHECKS: tuple[Callable[[], Iterator[CheckUp]], ...] = (
+    _programs,
+    _packages,
+    _rights,
+    _namespaces,
+    _limits,
+    _room,
+    _virtual_machines,
+)

@@ -16,7 +16,7 @@ from deskgym.envs.machines.fake_display import FakeDisplay
 from deskgym.envs.machines.fake_files import AGENT, HOME, PROGRAMS, Call, FakeFiles, Node, Program, result
 
 Method = Callable[..., dict[str, Any]]
-_snapshots: dict[str, dict[str, Node]] = {}
+_snapshots: dict[str, tuple[dict[str, Node], dict[str, Any]]] = {}
 
 
 class FakeGuest(GuestClient):
@@ -130,6 +130,10 @@ class FakeGuest(GuestClient):
 class FakeMachine(Machine):
     """A machine in memory with a tiny screen that reacts; see ``FakeDisplay``.
 
+    Args:
+        config: what it may have.
+        keeps_programs: its snapshots keep what is on its screen, as a virtual machine's keep running programs.
+
     Attributes:
         programs: its programs by name, to add to; each is a function from ``Call`` to ``CommandResult``.
         files: its file system.
@@ -143,8 +147,10 @@ class FakeMachine(Machine):
 
     kind = "fake"
 
-    def __init__(self, config: MachineConfig | None = None) -> None:
+    def __init__(self, config: MachineConfig | None = None, *, keeps_programs: bool = False) -> None:
         super().__init__(config)
+        if keeps_programs:
+            self.can |= {"programs"}
         self.programs: dict[str, Program] = dict(PROGRAMS)
         self.files = FakeFiles()
         self._guest: FakeGuest | None = None
@@ -179,10 +185,10 @@ class FakeMachine(Machine):
             raise GuestLost(f"the guest is lost: {self._guest.lost}")
 
     def snapshot(self) -> Snapshot:
-        """Freeze the files; see ``Machine.snapshot``."""
+        """Freeze the files, and what is on the screen; see ``Machine.snapshot``."""
         self.check()
         name = f"fake:{secrets.token_hex(8)}"
-        _snapshots[name] = dict(self.files.nodes)
+        _snapshots[name] = dict(self.files.nodes), self.fake_display.state if "programs" in self.can else {}
         return Snapshot(self.kind, name)
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
@@ -192,9 +198,10 @@ class FakeMachine(Machine):
         if snapshot is not None and snapshot.path not in _snapshots:
             raise ValueError(f"the snapshot {snapshot.path} was dropped")
         self.stop()
-        if snapshot is not None:
-            self.files.nodes = dict(_snapshots[snapshot.path])
+        files, shown = _snapshots[snapshot.path] if snapshot is not None else (self.files.nodes, {})
+        self.files.nodes = dict(files)
         self._boot()
+        self.fake_display.state = shown
 
     def drop(self, snapshot: Snapshot) -> None:
         """Delete a snapshot; see ``Machine.drop``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,15 @@ class FakeDisplay(Display):
         self.field: Box = (x + w // 8, y + h // 8, w * 3 // 4, h // 3)
         self.button: Box = (x + w // 8, y + h * 5 // 8, w // 3, h // 5)
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was done to it so far; can be set, as a whole or in part."""
+        return {"text": self.text, "presses": self.presses, "focused": self.focused, "pointer": self.pointer}
+
+    @state.setter
+    def state(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
     def capture(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """The screen, drawn anew; see ``Display.capture``."""
         self._machine.check()
@@ -69,13 +78,13 @@ class FakeDisplay(Display):
     def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
         """Carry out events at once; see ``Display.perform``."""
         self._machine.check()
-        before = (self.text, self.presses, self.focused, self.pointer)
+        before = self.state
         for event in events:
             self._carry_out(event)
         extra: dict[str, Any] = {}
         if "code" in requests:
             extra["code"] = self.run_code(str(requests["code"]["text"]))
-        changed = before != (self.text, self.presses, self.focused, self.pointer)
+        changed = before != self.state
         if "elements" in requests:
             extra["elements"] = self.elements(int(requests["elements"].get("limit", 512)))
         damage = (0, 0, *self.size) if changed else None

@@ -26,10 +26,13 @@ class PoolConfig:
         reserve_mb: memory in MiB that must be available, on the host and in this process's control group, before
             another desktop is started ahead of time. Where there is less, the reset prepares it itself, when the last
             one is gone.
+        snapshots: how many desktops are kept as they are after their setup, on the disk, for later tasks with the same
+            setup, where the machine's snapshots keep running programs; 0 keeps none.
     """
 
     depth: int = 1
     reserve_mb: int = 1024
+    snapshots: int = 8
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any] | None) -> PoolConfig:
@@ -54,13 +57,17 @@ class Ready:
 
     Attributes:
         task: the task instance.
-        machine: it runs; the first observation can be taken at once.
+        machine: it runs; the first observation can be taken, at once if it is ``settled``.
         timing: ms per phase.
+        setup_key: what a snapshot of it is kept by, if one is.
+        settled: its screen has settled, and was read.
     """
 
     task: TaskLike
     machine: Machine
     timing: Mapping[str, float]
+    setup_key: str = ""
+    settled: bool = True
 
 
 @dataclass
@@ -87,14 +94,18 @@ class WarmPool:
     is told what is needed.
 
     Args:
-        prepare: makes a desktop ready for a task, and leaves nothing behind where it raises.
+        prepare: makes a desktop ready for a task, and leaves nothing behind where it raises; counts what it does in
+            what it is given.
         config: how much to prepare.
         stats: counts ``swaps`` (resets that were served), ``waits`` (preparations that were waited for), ``misses``
             (resets for which nothing was prepared), ``discarded`` (prepared, and not needed), ``lost`` (dead when it
-            was needed), and what the preparations took: ``starts``, ``faults``, ``fault_*``, ``repairs``.
+            was needed), and what the preparations took: ``starts``, ``faults``, ``fault_*``, ``repairs``, and what
+            ``prepare`` counts.
     """
 
-    def __init__(self, prepare: Callable[[TaskLike], Ready], config: PoolConfig, stats: Counter[str]) -> None:
+    def __init__(
+        self, prepare: Callable[[TaskLike, Counter[str]], Ready], config: PoolConfig, stats: Counter[str]
+    ) -> None:
         self.config, self.stats = config, stats
         self._prepare = prepare
         self._worker: ThreadPoolExecutor | None = None
@@ -183,7 +194,7 @@ class WarmPool:
             made.stats["starts"] += 1
             made.stats["repairs"] += attempt > 0
             try:
-                made.ready, made.error = self._prepare(task), None
+                made.ready, made.error = self._prepare(task, made.stats), None
                 break
             except (MachineError, SetupError) as error:
                 count_fault(made.stats, error)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BOOT_TIMEOUT = 300.0  # seconds
 RESTORE_TIMEOUT = 60.0
+SLOWNESS = {"kvm": 1.0, "tcg": 30.0}
+"""How many times longer what talks between programs takes under emulation: KAlgebra's setup and evaluation, measured."""
 MEMORY_MB = (256, 1 << 20)
 
 
@@ -231,6 +233,7 @@ class QemuMachine(Machine):
                 sudo=self._sudo,
             )
             self._known = image, hardware
+            self.slowness = SLOWNESS[accel]
         self._known[0].verify()
         return self._known
 
@@ -302,7 +305,7 @@ class QemuMachine(Machine):
         view = runtime_folder() / f"view-{secrets.token_hex(6)}.sock"
         guest_ours, guest_theirs = socket.socketpair()
         control_ours, control_theirs = socket.socketpair()
-        client = GuestClient(guest_ours)
+        client = GuestClient(guest_ours, self.slowness)
         state = None if frozen is None else os.open(frozen.state, os.O_RDONLY | os.O_CLOEXEC)
         try:
             attached = Attached(

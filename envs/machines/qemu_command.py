@@ -10,7 +10,7 @@ from pathlib import Path
 
 from deskgym.envs.machines.qemu_disks import screen_bytes
 
-FORMAT = 1
+FORMAT = 2
 """Counts the changes of the hardware below: a snapshot is good for the hardware that it was taken on."""
 
 _TOP = "disk{}"
@@ -126,7 +126,8 @@ def accel_options(accel: str) -> list[str]:
     """How instructions are carried out."""
     if accel == "kvm":  # some hosts' KVM fails on the MSR of arch-capabilities
         return ["-accel", "kvm", "-cpu", "host,-arch-capabilities,migratable=on"]
-    return ["-accel", "tcg,thread=multi", "-cpu", "max"]
+    # newer vector instructions are there too, but slower than doing without: each is emulated by a call
+    return ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]
 
 
 def _memory(hardware: Hardware, attached: Attached) -> list[str]:
@@ -150,8 +151,10 @@ def _kernel(hardware: Hardware, attached: Attached) -> list[str]:
         "mitigations=off", "random.trust_cpu=on", "audit=0", "systemd.show_status=0",
         f"deskgym.processes={hardware.processes}",
     ]  # fmt: skip
-    if hardware.accel == "tcg":  # else the clock is a slow device, or the time stamp counter is watched and given up
-        line.append("tsc=reliable")
+    if (
+        hardware.accel == "tcg"
+    ):  # without "reliable" the time stamp counter is given up for a clock that is slow to read
+        line += ["tsc=reliable", "deskgym.emulated"]
     line += ["deskgym.screen"] * (hardware.screen is not None) + ["deskgym.network"] * hardware.network
     line += ["deskgym.sudo"] * hardware.sudo
     return ["-kernel", str(attached.kernel), "-initrd", str(attached.initrd), "-append", " ".join(line)]

@@ -60,17 +60,32 @@ def probe(image: Image) -> Probe:
     Raises:
         MachineError: QEMU is not installed.
     """
-    path = base_folder() / f"accel-{_digest(image.hash)}.json"
-    try:
-        return Probe(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        pass
+    outcome = known(image)
+    if outcome is not None:
+        return outcome
     outcome = _probe(image)
     if any(seconds is not None for seconds in outcome.seconds.values()):
+        path = _place(image)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(asdict(outcome)))
         temporary.replace(path)
     return outcome
+
+
+def known(image: Image) -> Probe | None:
+    """What ``probe`` has found with this image since the host was started, or None: boots nothing.
+
+    Raises:
+        MachineError: QEMU is not installed.
+    """
+    try:
+        return Probe(**json.loads(_place(image).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _place(image: Image) -> Path:
+    return base_folder() / f"accel-{_digest(image.hash)}.json"
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.predicates import Predicate
@@ -37,7 +38,7 @@ def wait_for_file(setup: Setup, path: str, that: Predicate | None = None, timeou
     Raises:
         SetupError: not within ``timeout`` seconds; says what was seen last.
     """
-    deadline = time.monotonic() + timeout
+    deadline = Deadline(timeout, setup.machine.slowness)
     while True:
         try:
             content = setup.machine.get(path).decode(errors="replace")
@@ -46,7 +47,7 @@ def wait_for_file(setup: Setup, path: str, that: Predicate | None = None, timeou
             seen = f"its text is {shown(content)}; awaited is {that}"
         except GuestCallError as error:
             seen = str(error)
-        if time.monotonic() > deadline:
+        if deadline.over:
             raise SetupError(f"{path} was not there as awaited within {timeout:g} s: {seen}")
         time.sleep(POLL)
 
@@ -58,12 +59,12 @@ def wait_for_command(setup: Setup, command: list[str] | str, expect: int = 0, ti
         SetupError: not within ``timeout`` seconds; says how it ended last.
     """
     argv = ["bash", "-c", command] if isinstance(command, str) else command
-    deadline = time.monotonic() + timeout
+    deadline = Deadline(timeout, setup.machine.slowness)
     while True:
-        result = setup.machine.run(argv, timeout=max(0.1, deadline - time.monotonic()))
+        result = setup.machine.run(argv, timeout=max(0.1, deadline.left))
         if result.returncode == expect and not result.timed_out:
             return
-        if time.monotonic() > deadline:
+        if deadline.over:
             wrote = result.stderr[-300:].decode(errors="replace").strip()
             raise SetupError(
                 f"{shown(command)} did not end with {expect} within {timeout:g} s; last {result.returncode}: {wrote}"

@@ -472,7 +472,7 @@ def test_make_vec_after_threads_knows_the_environment_and_the_limits(monkeypatch
             "deskgym/Science-v0", num_envs=2, task="ladder/*", machine="fake", max_episode_steps=3,
             env_wrappers=[Told], autoreset_mode="SameStep",
         )  # fmt: skip
-        assert env.get_attr("told") == (("plum", {"depth": 1, "reserve_mb": 1024}),) * 2
+        assert env.get_attr("told") == (("plum", {"depth": 1, "reserve_mb": 1024, "snapshots": 8}),) * 2
         assert env.spec.id == "deskgym/Science-v0" and env.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
         env.close()
     finally:

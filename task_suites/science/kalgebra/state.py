@@ -31,7 +31,7 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*:=")
 _SWATCH_X = 30  # the colour swatch's middle, in pixels from the left edge of a function's name cell
 _PROBES = ("(x,y)->x+y", "(x,y)->x-y")
 _ASIDE = [{"t": "move", "x": 1, "y": 1}]  # where the pointer hides nothing
-_BLANK = 0.3  # seconds
+_BLANK = 0.3  # seconds, in a machine as fast as its host
 _STILL = SettlePolicy(quiet_ms=60, cap_ms=1000)
 
 
@@ -76,7 +76,7 @@ class _LogReader:
         except LookupError:
             now = time.monotonic()
             self._blank_since = min(self._blank_since, now) if self._blank(page.children[0]) else math.inf
-            if now - self._blank_since < _BLANK:
+            if now - self._blank_since < _BLANK * self._machine.slowness:
                 raise
             return ([],)
 

@@ -2,7 +2,10 @@
 
 import pytest
 
-from deskgym.envs.machines import doctor, userns
+from deskgym.envs.errors import MachineError
+from deskgym.envs.machines import doctor, doctor_vm, userns
+from deskgym.envs.machines.image import Image
+from deskgym.envs.machines.qemu_probe import Probe
 
 
 def outcome(name, **options):
@@ -46,3 +49,40 @@ def test_missing_packages(monkeypatch):
     monkeypatch.setattr(doctor, "REQUIRED", ("no-such-dist",))
     check = outcome("Python packages", start=False)
     assert check.status == "fail" and check.fix.endswith("-m pip install no-such-dist")
+
+
+def virtual():
+    return {check.name: check for check in doctor.examine(start=False) if check.name.startswith("VM")}
+
+
+def test_what_virtual_machines_lack_is_never_a_failure(monkeypatch):
+    def none():
+        raise MachineError("virtual machines need qemu-system-x86_64: install it", "not_installed")
+
+    monkeypatch.setattr(doctor_vm, "qemu_version", none)
+    monkeypatch.setattr(doctor_vm, "find_tool", lambda name: None)
+    monkeypatch.setattr(doctor_vm, "list_images", list)
+    checks = virtual()
+    assert {check.status for check in checks.values()} == {"warn"}
+    assert checks["VM: QEMU"].fix.endswith("apt-get install e2fsprogs qemu-system-x86 qemu-utils")
+    assert checks["VM images"].fix.endswith("deskgym image build science")
+    assert checks["VM image builder"].fix.endswith("apt-get install mmdebstrap")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "found", "fix"),
+    [
+        (None, "not tried yet whether KVM works", "deskgym.benchmarks.machines --probe"),
+        (
+            Probe({"kvm": None, "tcg": 2.04}, {"kvm": "it hangs"}),
+            "lab-0123456789ab; no kvm (it hangs), tcg boots a kernel in 2.0 s",
+            "",
+        ),
+    ],
+)
+def test_what_was_probed_is_said_and_nothing_is_booted(monkeypatch, tmp_path, outcome, found, fix):
+    image = Image("lab", "0123456789ab", tmp_path / "lab-0123456789ab", "3.11", (640, 480), {})
+    monkeypatch.setattr(doctor_vm, "list_images", lambda: [image])
+    monkeypatch.setattr(doctor_vm, "known", lambda image: outcome)
+    check = virtual()["VM images"]
+    assert check.status == "ok" and found in check.found and check.fix.endswith(fix)

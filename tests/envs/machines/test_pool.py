@@ -339,9 +339,10 @@ def test_leaving_a_with_block_ends_all(make):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"dept": 1}, "pool has no 'dept'; legal are depth, reserve_mb; did you mean 'depth'"),
+        ({"dept": 1}, "pool has no 'dept'; legal are depth, reserve_mb, snapshots; did you mean 'depth'"),
         ({"depth": -1}, "depth=-1; legal is a whole number from 0 up"),
         ({"depth": True}, "depth=True"),
+        ({"snapshots": -1}, "snapshots=-1"),
         ({"reserve_mb": 0.5}, "reserve_mb=0.5"),
     ],
 )

@@ -17,6 +17,8 @@ from deskgym.task_suites.science.kalgebra.program import KAlgebra
 class Screen:
     """A display, and the machine that it belongs to."""
 
+    slowness = 1.0
+
     def __init__(self, *colors):
         self.display, self.pixels = self, np.zeros((40, 60, 3), np.uint8)
         self.pixels[:20], self.pixels[20:] = colors
