@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 
-
 EXTRA = ("vm", "image", "vnc", "view")
 """Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
 

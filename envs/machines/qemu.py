@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BOOT_TIMEOUT = 300.0  # seconds
 RESTORE_TIMEOUT = 60.0
 SLOWNESS = {"kvm": 1.0, "tcg": 30.0}
-"""How many times longer what talks between programs takes under emulation: KAlgebra's setup and evaluation, measured."""
+"""How many times longer programs take to answer each other: KAlgebra's setup and evaluation under emulation."""
 MEMORY_MB = (256, 1 << 20)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from Xlib import display
+from Xlib.protocol import event
 
 GUEST = Path(__file__).resolve().parents[2] / "envs" / "guest"
 
@@ -37,6 +38,21 @@ def write_password(path, password):
     key = reverse_bits(bytes((23, 82, 107, 6, 35, 78, 88, 7)))
     path.write_bytes(des_encrypt(key, password.encode()[:8].ljust(8, b"\0")))
     path.chmod(0o600)
+
+
+def connect_x(name):
+    """Connect to an X server, whatever servers this process has been connected to before.
+
+    python-xlib keeps the numbers of all servers' extension events in one dictionary, and Xvnc's are not Xvfb's.
+    """
+    base = display._BaseDisplay
+    shared, base.event_classes = base.event_classes, event.event_class.copy()
+    try:
+        connection = display.Display(name)
+        connection.display.event_classes = base.event_classes
+        return connection
+    finally:
+        base.event_classes = shared
 
 
 class VncDesktop:
@@ -77,7 +93,7 @@ class VncDesktop:
             self.display = f":{int(file.readline())}"
 
     def _managed(self):
-        connection = display.Display(self.display)
+        connection = connect_x(self.display)
         try:
             atom = connection.intern_atom("_NET_SUPPORTING_WM_CHECK")
             return connection.screen().root.get_full_property(atom, 0) is not None
