@@ -13,13 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import performer
-from .attached import AttachedDesktop
 from .channel import Channel
 from .commands import Commands
 from .config import GuestConfig, Listening, parse_arguments
 from .desktop import Desktop
 from .errors import DisplayLost
-from .extents import find_extent
 from .files import Files
 from .processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
 from .programs import Programs
@@ -85,8 +83,7 @@ class Server:
             raise ValueError("the desktop runs already")
         if not (64 <= width <= 16384 and 64 <= height <= 16384):
             raise ValueError(f"a screen of {width}x{height}: 64 to 16384 pixels each way are possible")
-        kind = AttachedDesktop if self._config.attached else Desktop
-        desktop = kind(self._config, self._reaper, self._env)
+        desktop = self._make_desktop()
         gc.disable()
         try:
             fd = await desktop.start(width, height, glx)
@@ -102,7 +99,16 @@ class Server:
             answer.fd = fd
             return answer
         os.close(fd)
+        from .extents import find_extent
+
         return {**about, "extent": find_extent(desktop.server.framebuffer)}
+
+    def _make_desktop(self) -> Desktop:
+        if not self._config.attached:
+            return Desktop(self._config, self._reaper, self._env)
+        from .attached import AttachedDesktop  # here, since only few machines need it
+
+        return AttachedDesktop(self._config, self._reaper, self._env)
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """The method with the running desktop as its first argument."""
