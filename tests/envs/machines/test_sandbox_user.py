@@ -11,7 +11,7 @@ import pytest
 
 import deskgym
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
 HERE = Path(__file__).parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 
