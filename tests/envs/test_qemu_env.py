@@ -20,7 +20,7 @@ OPTIONS = {
     "screen_size": (1280, 720),
     "machine_options": {"accel": "tcg", "memory_mb": 2048},
 }
-TASK = "ladder/1-tab"
+TASK = "kalgebra/plot-2d"
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_a_pool_prepares_the_next_by_a_restore():
         env.step({"action": "move", "x": 600, "y": 300})
         env.unwrapped.pool.wait(120)
         _, info = env.reset()
-        assert info["stats"]["swaps"] >= 1 and info["stats"]["faults"] == 0
+        assert info["stats"]["swaps"] >= 1 and info["stats"].get("faults", 0) == 0
         assert play(env)[0] == 1
     finally:
         env.close()
