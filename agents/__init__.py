@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from deskgym.agents.base import Agent as Agent
     from deskgym.agents.base import EpisodeResult as EpisodeResult
     from deskgym.agents.base import run_episode as run_episode
+    from deskgym.agents.constant import ConstantAgent as ConstantAgent
     from deskgym.agents.loading import make_agent as make_agent
     from deskgym.agents.random_agent import RandomAgent as RandomAgent
     from deskgym.agents.scripted import NoopAgent as NoopAgent
@@ -18,6 +19,7 @@ _HOMES = {
     "Agent": "base",
     "EpisodeResult": "base",
     "run_episode": "base",
+    "ConstantAgent": "constant",
     "make_agent": "loading",
     "RandomAgent": "random_agent",
     "NoopAgent": "scripted",
@@ -27,6 +29,7 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "ConstantAgent",
     "EpisodeResult",
     "NoopAgent",
     "OracleAgent",

@@ -73,7 +73,7 @@ def run_episode(
     """Reset ``env`` and let ``agent`` play until the episode ends.
 
     Args:
-        env: a DesktopEnv, wrapped or not.
+        env: a MachineEnv, wrapped or not.
         agent: plays.
         max_steps: stop here even if the episode has not ended.
         seed: for ``env.reset``.

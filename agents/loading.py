@@ -8,10 +8,11 @@ from importlib import import_module
 from os import getcwd
 
 from deskgym.agents.base import Agent
+from deskgym.agents.constant import ConstantAgent
 from deskgym.agents.random_agent import RandomAgent
 from deskgym.agents.scripted import NoopAgent, OracleAgent, WrongAgent
 
-NAMES = ("oracle", "random", "noop", "wrong:NAME", "module:Class")
+NAMES = ("oracle", "random", "noop", "wrong:NAME", "constant:TEXT", "module:Class")
 """What ``make_agent`` takes."""
 
 
@@ -19,8 +20,10 @@ def make_agent(name: str, seed: int = 0) -> Agent:
     """An agent by its name.
 
     Args:
-        name: ``"oracle"``, ``"noop"``, ``"random"``, ``"wrong:NAME"`` for the task's wrong attempt of that name, or
-            ``"module:Class"`` for one of your own, imported from the current folder or an installed package.
+        name: ``"oracle"``, ``"noop"``, ``"random"``, ``"wrong:NAME"`` for the task's wrong attempt of that name,
+            ``"constant:TEXT"`` for one that always answers so (``"constant:A"``; ``"constant:unanswerable"`` takes
+            the option that says that there is no answer), or ``"module:Class"`` for one of your own, imported from the
+            current folder or an installed package.
         seed: for the random agent.
 
     Raises:
@@ -39,6 +42,8 @@ def make_agent(name: str, seed: int = 0) -> Agent:
         raise ValueError(f"unknown agent {name!r}; legal are {', '.join(NAMES)}{hint}")
     if module == "wrong":
         return WrongAgent(attribute)
+    if module == "constant":
+        return ConstantAgent(attribute)
     return _own_agent(name, module, attribute)
 
 

@@ -10,7 +10,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from deskgym.agents.random_texts import random_text
 from deskgym.envs.actions import STOPS, Action, to_pyautogui
+from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.discrete import DiscreteActions
 from deskgym.envs.errors import ActionError
@@ -22,7 +24,8 @@ class RandomAgent:
 
     They are samples of the ``"computer"`` action space, written as Python where the env takes code: a sample of the
     ``"code"`` space is a text that hardly ever parses. Of the ``"discrete"`` space they are what can be done now:
-    a verb, then what goes with it; an end only where nothing else can be done. Equal tasks get equal actions.
+    a verb, then what goes with it; an end only where nothing else can be done. In a conversation about tables they are
+    lines of code, and for a choice a letter, which ends its turn. Equal tasks get equal actions.
 
     Args:
         seed: together with the task it fixes the actions.
@@ -30,15 +33,15 @@ class RandomAgent:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self._desktop: DesktopEnv | None = None
+        self._desktop: DesktopEnv | AnalysisEnv | None = None
         self._space = ComputerActionSpace((64, 64))
         self._rng = np.random.default_rng(seed)
 
     def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
         """Seed the samples."""
         desktop = env.unwrapped
-        if not isinstance(desktop, DesktopEnv):
-            raise TypeError(f"RandomAgent plays a DesktopEnv, got {type(desktop).__name__}")
+        if not isinstance(desktop, DesktopEnv | AnalysisEnv):
+            raise TypeError(f"RandomAgent plays a DesktopEnv or an AnalysisEnv, got {type(desktop).__name__}")
         seed = self.seed + zlib.crc32(str(info.get("task", "")).encode())
         self._desktop, self._rng = desktop, np.random.default_rng(seed)
         self._space = ComputerActionSpace(desktop.screen_size)
@@ -48,6 +51,8 @@ class RandomAgent:
         """A random action."""
         if self._desktop is None:
             raise gymnasium.error.ResetNeeded("call reset() before act()")
+        if isinstance(self._desktop, AnalysisEnv):
+            return random_text(self._desktop, self._rng)
         if self._desktop.discrete is not None:
             return self._discrete(self._desktop.discrete)
         action = Action("done")

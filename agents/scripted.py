@@ -8,10 +8,9 @@ from typing import Any
 
 import gymnasium
 
-from deskgym.envs.actions import Action
-from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import TaskError
+from deskgym.envs.machine_env import MachineEnv
 
 
 class ScriptAgent:
@@ -21,17 +20,17 @@ class ScriptAgent:
         self._actions: Iterator[Any] = iter(())
         self._done: Any = None
 
-    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """The actions, in the env's action form."""
         raise NotImplementedError
 
     def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
         """Start the script of the env's task."""
-        desktop = env.unwrapped
-        if not isinstance(desktop, DesktopEnv) or desktop.task is None:
-            raise TypeError(f"{type(self).__name__} plays a DesktopEnv after its reset, got {desktop!r}")
-        self._actions = iter(self.script(desktop, desktop.task))
-        (self._done,) = desktop.play(iter([[Action("done")]]))
+        inner = env.unwrapped
+        if not isinstance(inner, MachineEnv) or inner.task is None:
+            raise TypeError(f"{type(self).__name__} plays a MachineEnv after its reset, got {inner!r}")
+        self._actions = iter(self.script(inner, inner.task))
+        self._done = inner.done
 
     def act(self, observation: Any) -> Any:
         """The script's next action."""
@@ -41,7 +40,7 @@ class ScriptAgent:
 class OracleAgent(ScriptAgent):
     """Solves the task with the task's own oracle."""
 
-    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """The oracle's actions."""
         return env.oracle()
 
@@ -49,7 +48,7 @@ class OracleAgent(ScriptAgent):
 class NoopAgent(ScriptAgent):
     """Says DONE at once: what a task must not reward."""
 
-    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """Nothing, so that DONE comes first."""
         return iter(())
 
@@ -68,7 +67,7 @@ class WrongAgent(ScriptAgent):
         super().__init__()
         self.name = name
 
-    def script(self, env: DesktopEnv, task: TaskLike) -> Iterator[Any]:
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """The attempt's actions."""
         if self.name not in task.wrong_attempts:
             near = get_close_matches(self.name, task.wrong_attempts, 1)
@@ -77,4 +76,4 @@ class WrongAgent(ScriptAgent):
                 f"task {task.id!r} has no wrong attempt {self.name!r}; it has {names}"
                 + (f"; did you mean {near[0]!r}?" if near else "")
             )
-        return env.play(task.wrong_attempts[self.name](env.screen))
+        return env.attempt(self.name)

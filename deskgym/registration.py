@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 if TYPE_CHECKING:
-    from deskgym.envs.desktop_env import DesktopEnv
+    from deskgym.envs.machine_env import MachineEnv
     from deskgym.envs.vector_env import DesktopVectorEnv
 
 IDS = {
@@ -40,24 +40,32 @@ def make_env(
     source: str | None = None,
     source_path: str | None = None,
     mode: str = "corrected",
+    episode: str | None = None,
     **options: Any,
-) -> DesktopEnv:
-    """Build a DesktopEnv over a suite by name; what ``gymnasium.make`` calls. Starts nothing.
+) -> MachineEnv:
+    """Build an environment over a suite by name; what ``gymnasium.make`` calls. Starts nothing.
 
     Args:
         suite: a name in ``deskgym.task_suites.SUITES``.
         source: take the tasks from a copy of a published benchmark, such as ``"scienceboard"``.
         source_path: the folder of that copy.
         mode: ``"corrected"`` mends the benchmark's known-bad golds and says so in the verdict, ``"paper"`` keeps them.
-        options: see ``DesktopEnv``.
+        episode: for table analysis ``"turn"`` (the default) or ``"dialogue"``.
+        options: see ``DesktopEnv``, for table analysis ``AnalysisEnv``.
 
     Raises:
         TaskError: the suite, the source or the task is unknown.
     """
-    from deskgym.envs.desktop_env import DesktopEnv
-    from deskgym.task_suites import load_suite
+    from deskgym.task_suites import has_conversations, load_suite
 
-    return DesktopEnv(load_suite(suite, source=source, source_path=source_path, mode=mode), **options)
+    tasks = load_suite(suite, source=source, source_path=source_path, mode=mode, episode=episode)
+    if has_conversations(suite):
+        from deskgym.envs.analysis_env import AnalysisEnv
+
+        return AnalysisEnv(tasks, **options)
+    from deskgym.envs.desktop_env import DesktopEnv
+
+    return DesktopEnv(tasks, **options)
 
 
 def make_vector_env(

@@ -29,6 +29,8 @@ class Desktops:
         config: how much is prepared and kept.
         stats: what happened is counted there; see ``docs/vector.md``.
 
+    A machine in which nothing but kernels was used is made ready again in place of a new one.
+
     Attributes:
         machine: the present one.
         pool: prepares the next ones.
@@ -50,6 +52,23 @@ class Desktops:
             config.snapshots if keeps_programs else 0, lambda snapshot: new_machine().drop(snapshot)
         )
         self._broken = self._warned = False
+        self._spares: list[Machine] = []
+        self._second: Machine | None = None
+
+    def clean_machine(self) -> Machine:
+        """A second machine, as new: for what an evaluation has to run. It is the same one each time, restored.
+
+        Raises:
+            MachineError: it could not be had.
+        """
+        if self._second is None:
+            self._second = self._new_machine()
+        try:
+            self._second.restore(None)
+        except MachineError:
+            self._second.stop()
+            raise
+        return self._second
 
     def open(self, task: TaskLike, look: Callable[[bool], T]) -> tuple[Ready, T, dict[str, float]]:
         """Make ``machine`` one that is ready for a task.
@@ -99,7 +118,10 @@ class Desktops:
             self.pool.close()
         finally:
             try:
-                self.machine.stop()
+                second, self._second = self._second, None
+                for machine in (self.machine, *self._spares, *([second] if second else [])):
+                    machine.stop()
+                self._spares.clear()
             finally:
                 self.kept.close()
 
@@ -111,7 +133,10 @@ class Desktops:
             self.machine.stop()
             raise
         if ready is not None:
-            self.pool.retire(self.machine)
+            if self.machine.untouched:
+                self._spares.append(self.machine)  # the next one to be prepared
+            else:
+                self.pool.retire(self.machine)
             self.machine = ready.machine
             self.stats["repairs"] += self._broken
             self._broken = False
@@ -126,7 +151,7 @@ class Desktops:
         return self._prepare(task, self.machine, clock, self.stats, ahead=False)
 
     def _prepare_ahead(self, task: TaskLike, stats: Counter[str]) -> Ready:
-        machine = self._new_machine()
+        machine = self._spares.pop() if self._spares else self._new_machine()
         try:
             return self._prepare(task, machine, Clock(), stats, ahead=True)
         except BaseException:

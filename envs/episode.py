@@ -37,6 +37,7 @@ class FinalState:
         steps: how many steps the agent took.
         reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
         scratch: what readers keep for each other, such as where a program's parts are; never recorded.
+        clean_machine: gives a second machine, as new, for what must be executed; None where there is none.
     """
 
     machine: Machine
@@ -47,6 +48,7 @@ class FinalState:
     steps: int = 0
     reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
     scratch: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    clean_machine: Callable[[], Machine] | None = field(default=None, repr=False)
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.
@@ -199,7 +201,7 @@ class TaskLike(Protocol):
     @property
     def feasible(self) -> bool: ...  # noqa: D102
     @property
-    def wrong_attempts(self) -> Mapping[str, Script]: ...  # noqa: D102
+    def wrong_attempts(self) -> Mapping[str, Callable[[Any], Iterator[Any]]]: ...  # noqa: D102
     @property
     def vocabulary(self) -> Sequence[str]: ...  # noqa: D102
     @property
@@ -218,8 +220,8 @@ class TaskLike(Protocol):
         """Check the final state. Never raises: what goes wrong is the verdict's ``error``."""
         ...
 
-    def oracle(self, screen: Screen) -> Bursts:
-        """Solve the task through an agent's actions."""
+    def oracle(self, screen: Any) -> Iterator[Any]:
+        """Solve the task through an agent's actions: bursts of them on a desktop, texts in a kernel (no screen)."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,14 @@ SEEDS = 2**31
 
 SPLIT_TRIES = 500
 """How many instances are looked at for one of the wanted split."""
+
+
+class Named(Protocol):
+    """A source of tasks that has a name for messages."""
+
+    name: str
+
+    def ids(self, split: str | None = None) -> list[str]: ...  # noqa: D102
 
 
 class TaskSuite:
@@ -119,7 +127,7 @@ class TaskSuite:
             if split is not None and task.split != split:
                 raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
             return task
-        candidates = self._matching(pattern, split)
+        candidates = matching(self, pattern, split)
         while candidates:
             template = self.templates[candidates[int(rng.integers(len(candidates)))]]
             for _ in range(1 if template.fixed else SPLIT_TRIES):
@@ -131,18 +139,24 @@ class TaskSuite:
         what = f"of {pattern!r} " if pattern else ""
         raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
 
-    def _matching(self, pattern: str | None, split: str | None) -> list[str]:
-        ids = self.ids(split)
-        if pattern is None:
-            return ids
-        if any(mark in pattern for mark in "*?["):
-            found = [task_id for task_id in ids if fnmatchcase(task_id, pattern)]
-        else:
-            found = [pattern] if pattern in ids else []
-        if not found:
-            within = f" in the split {split!r}" if split and self._matching(pattern, None) else ""
-            raise TaskError(f"suite {self.name!r}{within}: {unknown('task', pattern, ids)}")
-        return found
+
+def matching(suite: Named, pattern: str | None, split: str | None) -> list[str]:
+    """The ids of a suite's tasks that match ``pattern`` (id, glob, or None for all) and ``split``.
+
+    Raises:
+        TaskError: none does; the message lists near matches.
+    """
+    ids = suite.ids(split)
+    if pattern is None:
+        return ids
+    if any(mark in pattern for mark in "*?["):
+        found = [task_id for task_id in ids if fnmatchcase(task_id, pattern)]
+    else:
+        found = [pattern] if pattern in ids else []
+    if not found:
+        within = f" in the split {split!r}" if split and matching(suite, pattern, None) else ""
+        raise TaskError(f"suite {suite.name!r}{within}: {unknown('task', pattern, ids)}")
+    return found
 
 
 def _may_have(template: Template, split: str) -> bool:

@@ -19,6 +19,7 @@ from gymnasium import spaces
 
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import near
+from deskgym.envs.machine_env import MachineEnv
 
 
 class DesktopWrapper(
@@ -31,18 +32,21 @@ class DesktopWrapper(
     DesktopEnv's is a fresh one, which must be told again what a wrapper asks of it (``guards``, ``reads_elements``).
 
     Attributes:
+        wraps: what must be inside; a subclass that needs no desktop says ``MachineEnv``.
         desktop: the DesktopEnv.
 
     Raises:
         TypeError: there is no DesktopEnv inside.
     """
 
+    wraps: type[MachineEnv] = DesktopEnv
+
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)  # does nothing where a subclass has recorded its own
         super().__init__(env)
-        if not isinstance(env.unwrapped, DesktopEnv):
-            raise TypeError(f"{type(self).__name__} wraps a DesktopEnv, got {type(env.unwrapped).__name__}")
-        self.desktop: DesktopEnv = env.unwrapped
+        if not isinstance(env.unwrapped, self.wraps):
+            raise TypeError(f"{type(self).__name__} wraps a {self.wraps.__name__}, got {type(env.unwrapped).__name__}")
+        self.desktop: DesktopEnv = env.unwrapped  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._saved_kwargs), (self.env,)

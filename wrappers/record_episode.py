@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from deskgym._version import __version__
 from deskgym.envs.actions import Action
+from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
 from deskgym.envs.errors import ActionError, MachineError
+from deskgym.envs.machine_env import MachineEnv
 from deskgym.envs.spaces import action_from_sample
 from deskgym.packages import PACKAGES
 from deskgym.wrappers.base import DesktopWrapper
@@ -34,7 +36,7 @@ _OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their 
 
 
 class RecordEpisode(DesktopWrapper):
-    """Records each episode of a ``DesktopEnv`` into a folder of its own below ``folder``.
+    """Records each episode of a ``DesktopEnv`` or an ``AnalysisEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording``; ``deskgym view`` makes a page of it and ``deskgym verify
     --rescore`` scores it again. Frames are lossless. A step waits only for a copy of its frame in memory (1 to 2 ms at
@@ -42,9 +44,10 @@ class RecordEpisode(DesktopWrapper):
     readable recording of what there was.
 
     Args:
-        env: an environment whose ``unwrapped`` is a DesktopEnv.
+        env: an environment whose ``unwrapped`` is a MachineEnv.
         folder: made if it is missing; what is in it stays.
-        keep_state: keep what the evaluator read, so that the episode can be scored again.
+        keep_state: keep what the evaluator read, so that the episode can be scored again; of an ``AnalysisEnv`` nothing
+            is kept, because its results are compared in a machine.
 
     Raises:
         RecordingError: the disk does not take it; from ``reset``, ``step`` or ``close``, once per error.
@@ -56,6 +59,8 @@ class RecordEpisode(DesktopWrapper):
         >>> env = RecordEpisode(env, "out")  # doctest: +SKIP
     """
 
+    wraps = MachineEnv
+
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)
@@ -64,6 +69,7 @@ class RecordEpisode(DesktopWrapper):
         self.episode_folder: Path | None = None
         self._writer: RecordingWriter | None = None
         self._steps = 0
+        self._asked = ""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -75,7 +81,7 @@ class RecordEpisode(DesktopWrapper):
         self.episode_folder = _new_folder(self.folder, self.desktop.task.id)
         self._writer = RecordingWriter(self.episode_folder)
         self._writer.file(META, self._meta(seed, options))
-        self._steps = 0
+        self._steps, self._asked = 0, ""
         self._record(observation, info, {"step": 0})
         return observation, info
 
@@ -111,16 +117,29 @@ class RecordEpisode(DesktopWrapper):
             elements = self.desktop.elements
             line["elements"] = self._writer.elements(elements.rows, elements.texts, elements.cut)
         line["feedback"] = str(observation.get("feedback", ""))
+        if texts := self._new_turn():
+            line["texts"] = texts
         line["timing"] = {name: round(float(ms), 3) for name, ms in info.get("timing", {}).items()}
         line["timing"]["record"] = round((time.perf_counter() - start) * 1000, 3)
         line["info"] = {name: value for name, value in info.items() if name not in _OWN_INFO}
         self._writer.line(line)
+
+    def _new_turn(self) -> dict[str, str]:
+        """What a conversation's agent may know, where a turn begins; {} within a turn and for desktops."""
+        inner = self.env.unwrapped
+        if not isinstance(inner, AnalysisEnv) or inner.conversation is None:
+            return {}
+        texts = dict(inner.conversation.texts())
+        before, self._asked = self._asked, texts["instruction"]
+        return texts if texts["instruction"] != before else {}
 
     def _told(self, action: Any, info: Mapping[str, Any]) -> dict[str, Any]:
         """The action as ``deskgym.wrappers.recording`` tells: what was given, and what was really performed."""
         before, self._steps = self._steps, int(info.get("step", self._steps))
         given, performed = action_json(action), self.desktop.performed
         if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
+            return {"action": given}
+        if isinstance(performed, Question):
             return {"action": given}
         if isinstance(performed, str):
             return {"action": given} | ({"performed": performed} if performed != given else {})
@@ -131,8 +150,9 @@ class RecordEpisode(DesktopWrapper):
         return {"action": done[0]} | ({} if says_the_same else {"given": given})
 
     def _frame(self, observation: Mapping[str, Any]) -> NDArray[np.uint8] | None:
-        if "screenshot" in observation:
-            return np.ascontiguousarray(observation["screenshot"], np.uint8)
+        for part in ("screenshot", "plot"):
+            if part in observation:
+                return np.ascontiguousarray(observation[part], np.uint8)
         try:
             return self.desktop.machine.display.capture()
         except MachineError:
@@ -143,7 +163,8 @@ class RecordEpisode(DesktopWrapper):
         assert self._writer is not None  # the callers have seen to it
         if self.desktop.verdict is not None:
             self._writer.file(VERDICT, self.desktop.verdict.to_dict())
-        if self.keep_state and self.desktop.final is not None:
+        scored_again = not isinstance(self.env.unwrapped, AnalysisEnv)
+        if self.keep_state and scored_again and self.desktop.final is not None:
             self._writer.file(STATE, keep(self.desktop.final))
         self._end()
 
@@ -181,9 +202,14 @@ class RecordEpisode(DesktopWrapper):
             "observation": list(self.desktop.parts),
             "step_limit": self.desktop.step_limit,
             "machine": machine,
-            "versions": _versions() | (_program_versions(made.get("suite", "")) if machine in _ON_HOST else {}),
+            "versions": self._versions(made.get("suite", ""), machine),
             "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         }
+
+    def _versions(self, suite: str, machine: str) -> dict[str, str]:
+        """Of this package, and of what runs in the machine."""
+        libraries = LIBRARIES if isinstance(self.env.unwrapped, AnalysisEnv) else ()
+        return _versions(libraries) | (_program_versions(suite) if machine in _ON_HOST else {})
 
 
 def action_json(action: Any) -> Any:
@@ -238,9 +264,10 @@ def _new_folder(parent: Path, task_id: str) -> Path:
         raise RecordingError(f"cannot record into {parent}: {error.strerror or error}") from error
 
 
-def _versions() -> dict[str, str]:
+@lru_cache
+def _versions(libraries: tuple[str, ...]) -> dict[str, str]:
     versions = {"deskgym": __version__, "python": platform.python_version()}
-    for package in ("gymnasium", "numpy"):
+    for package in ("gymnasium", "numpy", *libraries):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
     from deskgym.envs.guest.client import GuestClient
 
+NOT_AGAIN = "a conversation about tables is judged in a machine and cannot be scored again from files; play it again"
 _TAG = "$kept"
 MAX_READ = 64 << 20
 """Bytes of JSON up to which one read is kept; of a larger one, only that it was not."""
@@ -80,6 +81,8 @@ def rescore(folder: str | Path, tasks: TaskSource | None = None) -> Verdict:
     """
     recording = Recording.load(folder)
     path = recording.folder / STATE
+    if recording.is_conversation:
+        return Verdict(0.0, error=NOT_AGAIN)
     if not path.exists() and recording.aborted:
         return Verdict(0.0, error=f"the episode was given up: {recording.aborted}")
     if not path.exists():

@@ -17,6 +17,10 @@ of other forms of action, it is what was given. ``given`` is there where that is
 numbers of the wrapper that the recorder is around. ``performed`` has the screen actions that a discrete action came to,
 or the program that ran, where that is not what was given.
 
+Of a conversation about tables a frame is the plot, and there are none where ``plot`` is not observed. The line with
+which a turn begins has ``texts``: the ``instruction``, ``dialogue``, ``tables`` and ``library`` that the agent may
+know. There is no ``state.json``: results are compared in a machine, so it cannot be scored again from files.
+
 Equal consecutive frames and elements are stored once: each line of ``steps.jsonl`` names the number of its frame and of
 its elements. Frames are zstandard and not PNG because encoding one takes 1.2 ms instead of 31 ms at 1920x1080, and the
 recorder shares the machine's cores with the desktop (level 1, KAlgebra's window; 16 kB instead of 46 kB).
@@ -68,6 +72,11 @@ class Recording:
     verdict: Mapping[str, Any] | None
     complete: bool
     aborted: str | None = None
+
+    @property
+    def is_conversation(self) -> bool:
+        """Whether it is an ``AnalysisEnv``'s: turns about tables, without a screen."""
+        return bool(self.steps) and "texts" in self.steps[0]
 
     @classmethod
     def load(cls, folder: str | Path) -> Recording:

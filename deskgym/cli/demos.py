@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     make = partial(make_env, None, **kwargs)
     make().close()  # an env that cannot be made is an error now
     plan, unsupported = _plan(arguments)
-    dataset_id = check_id(arguments.id or f"deskgym/{Path(arguments.suite).name}-{arguments.action}-v0")
+    dataset_id = check_id(arguments.id or f"deskgym/{Path(arguments.suite).name}-{arguments.action or 'computer'}-v0")
     root = Path(arguments.out)
     folder = DemoFolder(root / dataset_id / "episodes", kwargs)
     there = sum(folder.path(demo).exists() for demo in plan)

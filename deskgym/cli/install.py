@@ -1,4 +1,4 @@
-"""Install: get the Debian packages of a suite, or of a kind of machine, with apt."""
+"""Install: get what a suite or a kind of machine needs: Debian packages with apt, Python's with pip."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-EXTRA = ("vm", "image", "vnc", "view")
+ALONE = ("vm", "image", "vnc", "view")
 """Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
 
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "suite",
         metavar="SUITE",
-        help=f"data_engineering, science, bpm or table_analysis; or what machines need: {', '.join(EXTRA)}",
+        help=f"data_engineering, science, bpm or table_analysis; or what machines need: {', '.join(ALONE)}",
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
@@ -26,35 +26,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
+    from deskgym.envs.machines.doctor_tables import missing_tables
     from deskgym.packages import packages
     from deskgym.task_suites import SUITES, load_suite
 
-    if arguments.suite not in (*SUITES, *EXTRA):
+    if arguments.suite not in (*SUITES, *ALONE):
         load_suite(arguments.suite)  # its error names near matches
-    groups = (arguments.suite,) if arguments.suite in EXTRA else ("core", arguments.suite)
-    missing = [name for name in packages(*groups) if not is_installed(name)]
-    if not missing:
+    groups = (arguments.suite,) if arguments.suite in ALONE else ("core", arguments.suite)
+    debian = [name for name in packages(*groups) if not is_installed(name)]
+    python = missing_tables() if arguments.suite == "table_analysis" else []
+    if not debian and not python:
         print(f"all packages of {arguments.suite} are installed")
         return 0
-    command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    line = ("" if os.geteuid() == 0 else "sudo ") + shlex.join(command)
+    steps = [step for step in (_apt(debian), _pip(python)) if step]
+    lines = [("sudo " if _wants_root(step) and os.geteuid() != 0 else "") + shlex.join(step) for step in steps]
     if arguments.dry_run:
-        print(line)
+        print("\n".join(lines))
         return 0
-    if not shutil.which("apt-get"):
-        raise ValueError(f"there is no apt-get here; install these packages' like yourself: {' '.join(missing)}")
-    if os.geteuid() != 0:
-        raise ValueError(f"packages can be installed by root only; run: {line}")
-    if not arguments.yes and not _agreed(line):
+    if debian and not shutil.which("apt-get"):
+        raise ValueError(f"there is no apt-get here; install these packages' like yourself: {' '.join(debian)}")
+    if debian and os.geteuid() != 0:
+        raise ValueError(f"packages can be installed by root only; run: {lines[0]}")
+    if not arguments.yes and not _agreed(" && ".join(lines)):
         print("deskgym: nothing installed", file=sys.stderr)
         return 1
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["apt-get", "update", "-qq"], command):
-        status = subprocess.run(step, env=environment, check=False).returncode
+    for step in ([["apt-get", "update", "-qq"]] if debian else []) + steps:
+        status = subprocess.run(step, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode
         if status:
             raise ValueError(f"{shlex.join(step)} failed with status {status}")
-    print(f"installed {' '.join(missing)}")
+    print(f"installed {' '.join(debian + python)}")
     return 0
+
+
+def _apt(names: list[str]) -> list[str]:
+    return ["apt-get", "install", "-y", "--no-install-recommends", *names] if names else []
+
+
+def _pip(names: list[str]) -> list[str]:
+    return [sys.executable, "-m", "pip", "install", *names] if names else []
+
+
+def _wants_root(step: list[str]) -> bool:
+    return step[0] == "apt-get"
 
 
 def is_installed(package: str) -> bool:

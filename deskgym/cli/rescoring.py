@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from deskgym.cli.output import print_json, print_table
+from deskgym.cli.output import note, print_json, print_table
 from deskgym.envs.errors import DeskgymError
 from deskgym.envs.evaluation.verdict import Verdict
-from deskgym.wrappers.recorded_state import recorded_tasks, rescore
-from deskgym.wrappers.recording import Recording, find_recordings
+from deskgym.wrappers.recorded_state import NOT_AGAIN, recorded_tasks, rescore
+from deskgym.wrappers.recording import Recording, RecordingError, find_recordings
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,18 @@ class Rescored:
 
 
 def rescore_all(folder: str, source_path: str | None, as_json: bool) -> int:
-    """Score the episodes in ``folder`` again and print a table; 1 if any could not be scored."""
-    rows = [_rescored(recording, source_path) for recording in find_recordings(folder)]
+    """Score the episodes in ``folder`` again and print a table; 1 if any could not be scored.
+
+    Raises:
+        RecordingError: there are no episodes, or none that can be scored again.
+    """
+    found = find_recordings(folder)
+    recordings = [recording for recording in found if not recording.is_conversation]
+    if not recordings:
+        raise RecordingError(f"{folder} ({len(found)} episodes): {NOT_AGAIN}, or see 'deskgym results {folder}'")
+    if len(recordings) < len(found):
+        note(f"deskgym: {len(found) - len(recordings)} episodes left out: {NOT_AGAIN}")
+    rows = [_rescored(recording, source_path) for recording in recordings]
     if as_json:
         print_json({"episodes": [row.to_dict() for row in rows]})
     else:

@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out"
     )
-    parser.add_argument("--agent", default="oracle", help="oracle (default), random, noop, wrong:NAME or module:Class")
+    agents = "oracle (default), random, noop, constant:TEXT, wrong:NAME or module:Class"
+    parser.add_argument("--agent", default="oracle", help=agents)
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first episode's seed (default: 0)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.cli.options import add_tasks, tasks_of
@@ -30,22 +31,44 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     supported = sum(row["supported"] for row in rows)
     name = f"{arguments.suite} ({arguments.source})" if arguments.source else arguments.suite
+    columns = TURN_COLUMNS if any(row.get("modes") for row in rows) else COLUMNS
     print_table(
         f"{name}: {len(rows)} tasks, {supported} supported",
-        ("task", "difficulty", "max steps", "oracle", "wrong", "supported"),
-        (
-            (
-                row["id"],
-                row["difficulty"] or "-",
-                row["max_steps"] or "-",
-                "yes" if row["oracle"] else "-",
-                len(row["wrong_attempts"]),
-                "yes" if row["supported"] else f"no: {row['reason']}",
-            )
-            for row in rows
-        ),
+        tuple(columns),
+        (tuple(cell(row) for cell in columns.values()) for row in rows),
     )
+    for key in ("modes", "action_types", "result_types") if columns is TURN_COLUMNS else ():
+        counts = Counter(value for row in rows for value in row.get(key) or ())
+        print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
     return 0
+
+
+def _joined(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: ", ".join(row.get(key) or ()) or "-"
+
+
+Cell = Callable[[Mapping[str, Any]], object]
+_SUPPORTED: dict[str, Cell] = {
+    "wrong": lambda row: len(row["wrong_attempts"]),
+    "supported": lambda row: "yes" if row["supported"] else f"no: {row['reason']}",
+}
+COLUMNS: dict[str, Cell] = {
+    "task": lambda row: row["id"],
+    "difficulty": lambda row: row["difficulty"] or "-",
+    "max steps": lambda row: row["max_steps"] or "-",
+    "oracle": lambda row: "yes" if row["oracle"] else "-",
+    **_SUPPORTED,
+}
+"""What is shown of a desktop's task."""
+TURN_COLUMNS: dict[str, Cell] = {
+    "task": lambda row: row["id"],
+    "mode": _joined("modes"),
+    "action type": _joined("action_types"),
+    "result types": _joined("result_types"),
+    "difficulty": lambda row: row["difficulty"] or "-",
+    **_SUPPORTED,
+}
+"""What is shown of a conversation about tables."""
 
 
 @runtime_checkable
@@ -73,17 +96,32 @@ def _from_task(source: TaskSource, task_id: str) -> dict[str, Any]:
         task = source.get(task_id)
     except TaskError as error:
         return row | {"reason": str(error)}
-    return row | {
-        "difficulty": task.difficulty,
-        "max_steps": task.max_steps,
-        "oracle": True,
-        "wrong_attempts": list(task.wrong_attempts),
-        "instruction": task.instruction,
-        "feasible": task.feasible,
-        "tags": list(task.tags),
-        "source": task.source,
-        "supported": True,
+    return (
+        row
+        | _turns(task)
+        | {
+            "difficulty": task.difficulty,
+            "max_steps": task.max_steps,
+            "oracle": True,
+            "wrong_attempts": list(task.wrong_attempts),
+            "instruction": task.instruction,
+            "feasible": task.feasible,
+            "tags": list(task.tags),
+            "source": task.source,
+            "supported": True,
+        }
+    )
+
+
+def _turns(task: Any) -> dict[str, Any]:
+    """What a conversation's turns are, each word once; {} for a desktop's task."""
+    turns = getattr(task, "turns", ())
+    words = {
+        "modes": [turn.mode for turn in turns],
+        "action_types": [turn.action for turn in turns if turn.action],
+        "result_types": [intent.kind for turn in turns for intent in turn.intents],
     }
+    return {"turns": len(turns)} | {name: list(dict.fromkeys(found)) for name, found in words.items()} if turns else {}
 
 
 def _suites(as_json: bool) -> int:

@@ -16,6 +16,9 @@ from deskgym.workers import run_jobs
 if TYPE_CHECKING:
     import gymnasium
 
+SHARES = 4
+"""Into how many shares each worker's work is cut: they are done at different times."""
+
 MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
 
 
@@ -74,6 +77,8 @@ def verify(
 ) -> Generator[AttemptReport, None, None]:
     """Play every attempt ``resets`` times, each with a seed of its own, and yield the reports as they are done.
 
+    The attempts share an environment, as an agent's episodes do.
+
     Args:
         make_env: builds an environment; picklable if there are workers.
         attempts: what to play.
@@ -81,14 +86,26 @@ def verify(
         seed: of the first of them.
         workers: processes that play at once; 1 plays in this one.
     """
-    job = partial(_play_attempt, make_env, resets, seed)
-    yield from run_jobs(job, attempts, workers)
+    if workers == 1:
+        yield from _play_all(make_env, resets, seed, attempts)
+        return
+    size = -(-len(attempts) // (workers * SHARES))
+    shares = [attempts[k : k + size] for k in range(0, len(attempts), max(1, size))]
+    for reports in run_jobs(partial(_play_share, make_env, resets, seed), shares, workers):
+        yield from reports
 
 
-def _play_attempt(make_env: MakeEnv, resets: int, seed: int, attempt: Attempt) -> AttemptReport:
-    results = []
+def _play_share(make_env: MakeEnv, resets: int, seed: int, attempts: Sequence[Attempt]) -> list[AttemptReport]:
+    return list(_play_all(make_env, resets, seed, attempts))
+
+
+def _play_all(
+    make_env: MakeEnv, resets: int, seed: int, attempts: Sequence[Attempt]
+) -> Generator[AttemptReport, None, None]:
     with closing(make_env()) as env:
-        for k in range(resets):
-            agent = make_agent(attempt.agent)
-            results.append(play(env, agent, seed=seed + k, options={"task": attempt.task}))
-    return AttemptReport(attempt, tuple(results))
+        for attempt in attempts:
+            results = []
+            for k in range(resets):
+                agent = make_agent(attempt.agent)
+                results.append(play(env, agent, seed=seed + k, options={"task": attempt.task}))
+            yield AttemptReport(attempt, tuple(results))

@@ -1,4 +1,4 @@
-"""Adapters to trainers of language models: ``trl`` for TRL's GRPO, ``openenv`` for OpenEnv servers.
+"""Adapters to trainers of language models: ``trl`` and ``trl_tables`` for TRL's GRPO, ``openenv`` for OpenEnv servers.
 
 Importing this package imports neither library.
 """

@@ -1,4 +1,4 @@
-"""OpenEnv: a desktop behind OpenEnv's WebSocket server, and its client.
+"""OpenEnv: a desktop, or conversations about tables, behind OpenEnv's WebSocket server, and its client.
 
 Each connection is a session with an env of its own, whose machine starts with the first reset and stops when the
 connection ends. Written for openenv-core 0.3.
@@ -48,7 +48,7 @@ from pydantic import Field
 from websockets.exceptions import ConnectionClosed
 
 from deskgym import __version__
-from deskgym.trainers.session import Session
+from deskgym.trainers.session import Session, is_conversation
 
 PNG_LEVEL = 1  # a desktop's picture gets hardly smaller with more, and takes much longer
 
@@ -57,8 +57,9 @@ class DesktopAction(Action):
     """One action, in the server's form."""
 
     action: str | dict[str, Any] | list[int] = Field(
-        description='For action="code" Python with pyautogui, or one of the words WAIT, DONE, FAIL, ANS text; for '
-        'action="computer" a dict such as {"action": "click", "x": 10, "y": 20}; for action="discrete" three numbers.'
+        description='For action="code" Python with pyautogui, or one of the words WAIT, DONE, FAIL, ANS text; about '
+        'tables Python, ASK question, ANS letter, DONE, FAIL; for action="computer" a dict such as '
+        '{"action": "click", "x": 10, "y": 20}; for action="discrete" three numbers.'
     )
 
 
@@ -69,6 +70,10 @@ class DesktopObservation(Observation):
     instruction: str | None = Field(None, description="what the agent is asked")
     a11y: str | None = Field(None, description="the accessible elements, one tab-separated row each")
     terminal: str | None = Field(None, description="what the terminal windows show")
+    dialogue: str | None = Field(None, description="of a conversation about tables: what was said and run so far")
+    tables: str | None = Field(None, description="the tables' columns and first rows")
+    library: str | None = Field(None, description="documentation of the private library")
+    plot: str | None = Field(None, description="the current figure as a PNG file in base64; white where there is none")
     feedback: str | None = Field(None, description="what the last action printed, or why it was not legal")
     vocabulary: str | None = Field(None, description="the words and keys of discrete actions")
     elements: list[list[int]] | None = Field(None, description="the accessible elements as numbers, without padding")
@@ -98,8 +103,8 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
 
     Args:
         env_id: what ``gymnasium.make`` takes: an id, or an EnvSpec with wrappers.
-        options: of the env, such as ``task``, ``action`` (default ``"code"``), ``observation`` (default a11y,
-            instruction and feedback), ``screen_size``, ``invalid_action`` (default ``"feedback"``).
+        options: of the env, such as ``task``, ``action`` (default ``"code"``), ``observation`` (default of a desktop
+            a11y, instruction and feedback), ``screen_size``, ``invalid_action`` (default ``"feedback"``).
 
     Raises:
         ValueError: an option is not legal.
@@ -110,8 +115,8 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
     def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         super().__init__()
         if isinstance(env_id, str):  # an EnvSpec has settled them
-            seen = ("a11y", "instruction", "feedback")
-            options = {"action": "code", "observation": seen, "invalid_action": "feedback", **options}
+            seen = {} if is_conversation(env_id) else {"observation": ("a11y", "instruction", "feedback")}
+            options = {"action": "code", "invalid_action": "feedback", **seen, **options}
         self.session = Session(env_id, **options)
         self._episode_id: str | None = None
 
@@ -172,7 +177,7 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
         """Name and version."""
         spec = self.session.env.spec
         return EnvironmentMetadata(
-            name=spec.id if spec else "deskgym", description="Real desktop programs in a sandbox", version=__version__
+            name=spec.id if spec else "deskgym", description="Real programs in a sandbox", version=__version__
         )
 
     def close(self) -> None:
@@ -189,7 +194,9 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
         )  # fmt: skip
 
 
-_PARTS = ("screenshot", "instruction", "a11y", "terminal", "feedback", "vocabulary", "elements")
+_TEXTS = ("instruction", "a11y", "terminal", "dialogue", "tables", "library", "feedback", "vocabulary")
+_PICTURES = ("screenshot", "plot")
+_PARTS = (*_TEXTS, *_PICTURES, "elements")
 
 
 def _plain(name: str, part: Any) -> Any:
@@ -202,7 +209,7 @@ def _plain(name: str, part: Any) -> Any:
         return part.item()
     if not isinstance(part, np.ndarray):
         return part
-    if name == "screenshot" and part.dtype == np.uint8 and part.ndim == 3:
+    if name in _PICTURES and part.dtype == np.uint8 and part.ndim == 3:
         return encode_png(part)
     if name == "elements" and part.ndim == 2 and part.any():
         part = part[: int(np.flatnonzero(part.any(axis=1))[-1]) + 1]

@@ -10,11 +10,12 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 import deskgym  # noqa: F401  (registers the environments)
-from deskgym.envs.actions import Action
-from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.machine_env import MachineEnv
 
-_DONE = {"computer": Action("done"), "code": "DONE"}
+CONCLUDED = ("computer", "code")
+"""Forms of action with a DONE that is always there."""
+
 logger = logging.getLogger("deskgym.trainers")
 
 
@@ -30,6 +31,8 @@ class Session:
 
     Attributes:
         env: the env with its wrappers.
+        desktop: the ``DesktopEnv`` or ``AnalysisEnv`` inside.
+        action_form: of the latter, such as ``"code"``.
         observation: the last one, or {} before the first.
         info: Gymnasium's info of the last reset or step.
         over: whether the episode has ended (or none has begun).
@@ -38,14 +41,17 @@ class Session:
         fault: ``{"kind": ..., "message": ...}`` of this episode, or None.
 
     Raises:
-        TypeError: the env is not a DesktopEnv.
+        TypeError: the env is not a MachineEnv.
     """
 
     def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         self.env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, disable_env_checker=True, **options)
-        if not isinstance(self.env.unwrapped, DesktopEnv):
-            raise TypeError(f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnvs")
-        self.desktop: DesktopEnv = self.env.unwrapped
+        if not isinstance(self.env.unwrapped, MachineEnv):
+            raise TypeError(
+                f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnv and AnalysisEnv"
+            )
+        self.desktop: MachineEnv = self.env.unwrapped
+        self.action_form = str(getattr(self.desktop, "action_form", ""))
         self.observation: Mapping[str, Any] = {}
         self.info: dict[str, Any] = {}
         self.over, self.truncated = True, False
@@ -83,7 +89,7 @@ class Session:
         self._count(float(reward), terminated or truncated, truncated)
 
     def conclude(self) -> None:
-        """End the episode now, by a DONE that all wrappers see; does nothing when it is over.
+        """End the episode now, by a DONE that all wrappers see (one per turn of a dialogue); nothing when it is over.
 
         A task that DONE ends is evaluated as at its step limit; one that asks for an answer or FAIL is not solved.
 
@@ -93,11 +99,10 @@ class Session:
         """
         if self.desktop.task is None:
             raise gymnasium.error.ResetNeeded("there is no episode yet: call reset() first")
-        if self.over:
-            return
-        if self.desktop.action_form not in _DONE:
-            raise ValueError(f"action={self.desktop.action_form!r} cannot be concluded; legal are {', '.join(_DONE)}")
-        self.step(_DONE[self.desktop.action_form])
+        if not self.over and self.action_form not in CONCLUDED:
+            raise ValueError(f"action={self.action_form!r} cannot be concluded; legal are {', '.join(CONCLUDED)}")
+        while not self.over:
+            self.step(self.desktop.done)
 
     def close(self) -> None:
         """Stop the machine; the score stays, and ``reset`` starts a new one. Idempotent."""
@@ -118,3 +123,11 @@ class Session:
         self.fault, self.reward, self.over = dict(fault), None, True
         task = self.desktop.task.id if self.desktop.task else None
         logger.warning("an episode of %s has no reward: %s (%s)", task, fault["message"], fault["kind"])
+
+
+def is_conversation(env_id: str) -> bool:
+    """Whether an id stands for an ``AnalysisEnv``, which has no screen to observe."""
+    from deskgym.task_suites import CONVERSATIONS
+
+    spec = gymnasium.registry.get(env_id)
+    return spec is not None and spec.kwargs.get("suite") in CONVERSATIONS

@@ -1,8 +1,7 @@
 """TRL: a desktop as tools for ``GRPOTrainer(environment_factory=...)``.
 
-TRL makes one object per rollout, calls ``reset(**row)`` with the dataset's row, offers every other public method as a
-tool (its type hints and docstring are the tool's schema), and asks ``get_reward()`` at the end. So no method here may
-be public that is not a tool. Written for TRL 1.16; it imports nothing of TRL.
+What TRL asks of an environment is in ``deskgym.trainers.tools``; for conversations about tables there is
+``deskgym.trainers.trl_tables``.
 
 Examples:
     >>> rows = task_rows("kalgebra/*", seeds=range(2), split="train")
@@ -16,7 +15,6 @@ Examples:
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -26,12 +24,10 @@ from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
 from deskgym.envs.actions import Action, split_keys
-from deskgym.envs.errors import ActionError, DeskgymError, MachineError, SetupError, near
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.errors import ActionError, near
 from deskgym.envs.observations import cut_lines, cut_text
-from deskgym.trainers.session import Session
-
-Seen = str | list[dict[str, Any]]
-"""What a tool returns: a text, or with ``image=True`` content blocks of a text and a PIL image."""
+from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (
     "You operate a desktop program on Linux with the tools. After each call you get what the screen shows: one row per "
@@ -40,108 +36,24 @@ PROMPT = (
 """The prompt of ``task_rows``; ``reset`` adds the task and the screen."""
 
 
-class DesktopToolEnv:
+class DesktopToolEnv(ToolEnv):
     """What the tools of all action forms have in common; use ``desktop_environment``, which picks a subclass.
-
-    The machine starts with ``reset`` and stops with ``get_reward``, so that no desktop holds memory while the trainer
-    learns; one that is dropped earlier stops when the object is deleted or the process exits.
 
     Args:
         env_id: what ``gymnasium.make`` takes: an id, or an EnvSpec with wrappers.
-        image: give the screenshot too (for models that see).
-        text_limit: characters of the screen's text in one answer; whole rows are left out beyond it.
-        reset_faults: how many resets in a row may fail; such episodes have no reward. One more raises.
-        fault_reward: the reward of an episode with a fault. None, which leaves it out, is right where faults are
-            chance; give 0.0 where a policy that runs code learns to break its desktop rather than to fail.
-        options: of the env, such as ``task``, ``screen_size``, ``max_steps``, ``machine``.
-
-    Raises:
-        ValueError: ``action`` or ``invalid_action`` is among the options: the subclass decides them.
+        options: see ``ToolEnv``, whose ``image`` is the screenshot; at ``text_limit`` whole rows of the screen's text
+            are left out. Of the env such as ``screen_size``.
     """
 
-    _form: ClassVar[str] = ""
+    _plays: ClassVar[type[Any]] = DesktopEnv
+    _seen: ClassVar[tuple[str, ...]] = ("a11y", "instruction", "feedback")
+    _picture: ClassVar[str] = "screenshot"
+    _machine: ClassVar[str] = "desktop"
 
-    def __init__(
-        self,
-        env_id: str | EnvSpec = "deskgym/Science-v0",
-        *,
-        image: bool = False,
-        text_limit: int = 6000,
-        reset_faults: int = 3,
-        fault_reward: float | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         if self._form == "":
             raise TypeError("DesktopToolEnv has no way to act; use desktop_environment(action='code' or 'computer')")
-        for name in ("action", "invalid_action"):
-            if name in options:
-                raise ValueError(f"{name}={options[name]!r} cannot be chosen here; {type(self).__name__} decides it")
-        if text_limit < 1:
-            raise ValueError(f"text_limit={text_limit!r}; legal is a number of characters from 1 up")
-        own: dict[str, Any] = {
-            "image": image, "text_limit": text_limit, "reset_faults": reset_faults, "fault_reward": fault_reward,
-        }  # fmt: skip
-        self._build = partial(type(self), env_id, **own, **options)
-        self._image, self._text_limit = image, text_limit
-        self._reset_faults, self._fault_reward = reset_faults, fault_reward
-        seen = ("a11y", "instruction", "feedback", *(("screenshot",) if image else ()))
-        if isinstance(env_id, str):  # an EnvSpec has settled them
-            options = {"observation": seen, "action": self._form, "invalid_action": "feedback", **options}
-        self._session = Session(env_id, **options)
-        if self._session.desktop.action_form != self._form:
-            form = self._session.desktop.action_form
-            raise ValueError(f"{type(self).__name__} needs an env of action={self._form!r}; the spec's is {form!r}")
-        self._failed_resets = 0
-        self._finalizer = weakref.finalize(self, self._session.close)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._build, ()
-
-    # --- what TRL calls
-
-    def reset(
-        self, *, task: str | None = None, split: str | None = None, seed: int | None = None, **row: Any
-    ) -> Seen | None:
-        """Begin the episode of a dataset's row; equal rows begin in equal states.
-
-        Args:
-            task: a task id, a glob, or an instance id such as ``"kalgebra/plot-2d#7"``.
-            split: ``"train"`` or ``"test"``.
-            seed: draws the instance from what ``task`` leaves open.
-            row: the rest of the row, which is not read.
-
-        Returns:
-            The instruction and the screen, which TRL adds to the prompt.
-
-        Raises:
-            ValueError: the row leaves the instance to chance: the generations of a group would get different tasks.
-            SetupError, MachineError: the desktop could not be had, ``reset_faults`` times in a row before.
-        """
-        if seed is None and "#" not in (task or self._session.desktop.task_pattern or ""):
-            raise ValueError(
-                "a row needs a 'seed' (or an instance such as 'kalgebra/plot-2d#7' as its 'task'), so that all "
-                f"generations of a group get the same task; got task={task!r}, seed=None; task_rows() makes such rows"
-            )
-        try:
-            self._session.reset(seed, task, split)
-        except (MachineError, SetupError):
-            self._failed_resets += 1
-            if self._failed_resets > self._reset_faults:
-                raise
-            return "\n\nThe desktop could not be started; there is nothing to do."
-        self._failed_resets = 0
-        instruction = self._session.observation.get("instruction", "")
-        return self._content(f"\n\nTask: {instruction}\n\n{self._screen()}")
-
-    def get_reward(self) -> float | None:
-        """The score of the episode, in [0, 1]; one that is not over is evaluated as it stands, and the machine stops.
-
-        After a fault it is ``fault_reward``: TRL leaves a rollout whose reward is None out of its group's baseline and
-        gives it no advantage.
-        """
-        self._session.conclude()
-        self._session.close()
-        return self._session.reward if self._session.fault is None else self._fault_reward
+        super().__init__(env_id, **options)
 
     # --- the tools of both forms
 
@@ -177,28 +89,14 @@ class DesktopToolEnv:
     def _do(self, action: dict[str, Any]) -> Seen:
         raise NotImplementedError
 
-    def _step(self, action: Any) -> Seen:
-        """Act and tell what came of it.
+    def _beginning(self) -> str:
+        return f"\n\nTask: {self._part('instruction')}\n\n{self._screen()}"
 
-        Raises:
-            DeskgymError: the action was not legal or the desktop broke; TRL tells the model and counts it.
-        """
-        if self._session.over:
-            raise ActionError("the episode is over; no tool does anything any more")
-        self._session.step(action)
-        fault, invalid = self._session.info.get("fault"), self._session.info.get("invalid_action")
-        if fault:
-            raise DeskgymError(f"the desktop broke, and the episode is over: {fault['message']}")
-        end = "\nThe episode is over." if self._session.over else ""
-        if invalid:
-            raise ActionError(f"{invalid}{end}")
-        if self._session.over:
-            return "The step limit is reached." + end if self._session.truncated else end.strip()
-        feedback = cut_text(str(self._session.observation.get("feedback", "")), self._text_limit)
-        return self._content("\n".join(filter(None, (feedback, self._screen()))))
+    def _after(self, asked: str) -> str:
+        return "\n".join(filter(None, (cut_text(self._part("feedback"), self._text_limit), self._screen())))
 
     def _screen(self) -> str:
-        return cut_lines(str(self._session.observation.get("a11y", "")).split("\n"), self._text_limit)
+        return cut_lines(self._part("a11y").split("\n"), self._text_limit)
 
     def _content(self, text: str) -> Seen:
         if not self._image:
@@ -303,6 +201,7 @@ def desktop_environment(
 
     Raises:
         ValueError: there is no such form, or an option is not legal; the env's own are checked now, too.
+        TypeError: the env has no screen.
     """
     if action not in _FORMS:
         raise ValueError(f"action={action!r}; legal are {', '.join(_FORMS)}{near(action, _FORMS)}")
@@ -325,9 +224,4 @@ def task_rows(
     Returns:
         Dicts with ``prompt``, ``task``, ``split`` and ``seed``.
     """
-    names = [tasks] if isinstance(tasks, str) else list(tasks)
-    return [
-        {"prompt": [{"role": "user", "content": prompt}], "task": task, "split": split, "seed": int(seed)}
-        for seed in seeds
-        for task in names
-    ]
+    return rows(tasks, seeds, split, prompt)

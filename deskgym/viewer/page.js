@@ -6,6 +6,7 @@
   const COLORS = ["#3d8bfd", "#20a67a", "#e0a100", "#d6568f", "#8b6cf0", "#e2703a", "#5aa9b8", "#9aa06a", "#8d99a6"];
   const blocks = [...document.querySelectorAll("script.episode")];
   const heads = [...document.querySelectorAll("template.head")];
+  const turns = [...document.querySelectorAll("template.turns")];
   const feet = [...document.querySelectorAll("template.foot")];
   const buttons = [...document.querySelectorAll("#list button")];
   let episode = null, images = [], at = 0, drawing = 0;
@@ -177,6 +178,7 @@
     episode = JSON.parse(blocks[index].textContent);
     images = [];
     $("head").replaceChildren(heads[index].content.cloneNode(true));
+    $("turns").replaceChildren(turns[index].content.cloneNode(true));
     $("foot").replaceChildren(feet[index].content.cloneNode(true));
     buttons.forEach((button, k) => button.classList.toggle("on", k === index));
     const hasSteps = episode.steps.length > 0;

@@ -18,6 +18,7 @@ from deskgym._version import __version__
 from deskgym.envs.observations import state_names
 from deskgym.viewer.frames import pack_frames
 from deskgym.viewer.marks import Pointer, caption, source_text
+from deskgym.viewer.page_turns import turns
 from deskgym.wrappers.recording import Recording, RecordingError
 
 _OUTER = ("parse", "act", "evaluate", "fault", "record")  # of a step
@@ -74,10 +75,21 @@ def _hash(text: str) -> str:
 def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> Iterator[dict[str, Any]]:
     for recording in recordings:
         try:
-            yield _summary(recording) | {"meta": recording.meta, "facts": _facts(recording), "data": _data(recording)}
+            yield _summary(recording) | _content(recording)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
         done()
+
+
+def _content(recording: Recording) -> dict[str, Any]:
+    """What the page shows of an episode: of a conversation its turns, of a desktop its frames."""
+    facts = {"meta": recording.meta, "facts": _facts(recording), "turns": [], "subject": ""}
+    if not recording.is_conversation:
+        return facts | {"data": _data(recording)}
+    dialogue = str(recording.steps[0]["texts"].get("dialogue", ""))  # it begins with who asks, and what for
+    subject = dialogue.partition("\n")[0].removeprefix("User: ")
+    nothing: dict[str, Any] = {"size": [1, 1], "steps": [], "frames": [], "elements": {}}
+    return facts | {"turns": turns(recording), "subject": subject, "data": nothing}
 
 
 def _summary(recording: Recording) -> dict[str, Any]:
@@ -125,7 +137,8 @@ def _facts(recording: Recording) -> list[tuple[str, str]]:
         ("action form", meta.get("action_form")),
         ("step limit", meta.get("step_limit")),
         ("machine", meta.get("machine")),
-        ("screen", "×".join(map(str, meta.get("screen_size") or ()))),
+        ("screen", "" if recording.is_conversation else "×".join(map(str, meta.get("screen_size") or ()))),
+        ("reset", _reset_time(recording) if recording.is_conversation else ""),
         ("started", meta.get("started")),
         ("versions", ", ".join(f"{name} {number}" for name, number in (meta.get("versions") or {}).items())),
         ("recording", recording.folder.name),
@@ -135,6 +148,11 @@ def _facts(recording: Recording) -> list[tuple[str, str]]:
         for name, value in pairs
         if value not in (None, "", {}, [])
     ]
+
+
+def _reset_time(recording: Recording) -> str:
+    spent = phases(recording.steps[0].get("timing") or {})
+    return f"{sum(ms for _, ms in spent):.0f} ms ({', '.join(f'{name} {ms:.0f}' for name, ms in spent)})"
 
 
 def _data(recording: Recording) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class Channel:
         fd: the descriptor.
         on_frame: called with each message.
         on_end: called once, when the other end is gone or sends garbage.
+        parse: makes a message of a frame's body, or raises.
     """
 
     def __init__(
@@ -29,8 +30,10 @@ class Channel:
         fd: int,
         on_frame: Callable[[dict[str, Any]], None],
         on_end: Callable[[], None],
+        parse: Callable[[bytes], Any] = unpack,
     ) -> None:
         self._loop, self._fd, self._on_frame, self._on_end = loop, fd, on_frame, on_end
+        self._parse = parse
         self._buffer = bytearray()
         self.is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
         os.set_inheritable(fd, False)
@@ -59,7 +62,7 @@ class Channel:
             body = bytes(buffer[HEADER.size : HEADER.size + size])
             del buffer[: HEADER.size + size]
             try:
-                message = unpack(body)
+                message = self._parse(body)
             except Exception:
                 self._end()
                 return

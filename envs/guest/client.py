@@ -33,11 +33,13 @@ class GuestClient:
 
     Attributes:
         lost: why the guest is lost, or None while it is well.
+        touched: it was asked for more than kernels, which leave nothing behind.
     """
 
     def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:
         self.slowness = slowness
         self.lost: str | None = None
+        self.touched = False
         self._sock = sock
         self._lock = threading.RLock()
         self._number = 0
@@ -87,6 +89,7 @@ class GuestClient:
     def _call(self, method: str, timeout: float, params: dict[str, Any]) -> dict[str, Any]:
         if self.lost:
             raise GuestLost(f"the guest is lost: {self.lost}")
+        self.touched = self.touched or not (method == "hello" or method.startswith("kernel_"))
         deadline = time.monotonic() + timeout + self._stretch(params)
         self._number += 1
         frame = pack({"id": self._number, "method": method, "params": params})

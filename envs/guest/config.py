@@ -26,6 +26,7 @@ class GuestConfig:
         marker: put into the environment of all that is started, so that the host can find what is left.
         remove: a folder that is removed at the end, for a host that is gone by then.
         attached: the desktop is there already and is not the guest's own.
+        libraries: a folder of Python libraries for kernels, or None.
     """
 
     uid: int | None = None
@@ -40,6 +41,7 @@ class GuestConfig:
     marker: str = ""
     remove: str | None = None
     attached: bool = False
+    libraries: str | None = None
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -85,6 +87,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     parser.add_argument("--sudo", action="store_true", help="let programs gain rights")
     parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")
     parser.add_argument("--remove", help="a folder to remove at the end")
+    parser.add_argument("--libraries", metavar="DIR", help="Python libraries for kernels")
     options = parser.parse_args(argv)
     if options.attach != (options.listen is not None):
         parser.error("--attach and --listen go together")
@@ -102,5 +105,6 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
         marker=options.marker,
         remove=options.remove,
         attached=options.attach,
+        libraries=options.libraries,
     )
     return options, config

@@ -23,3 +23,9 @@ class LaunchFailed(Exception):
     """A program did not get ready; the message says what never came true, what was seen, and its last words."""
 
     kind = "LaunchFailed"
+
+
+class KernelFailed(Exception):
+    """A kernel could not be opened, or did not do what it was asked for; the session may be gone."""
+
+    kind = "kernel"

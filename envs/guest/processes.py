@@ -299,21 +299,24 @@ def kill_job(config: GuestConfig, find: Callable[[], set[int]]) -> None:
     if config.uid is None:
         kill_all(find)
         return
-    _signal_agent(config, signal.SIGSTOP)
+    signal_agent(config, signal.SIGSTOP)
     try:
         kill_all(find)
     finally:
-        _signal_agent(config, signal.SIGCONT)
+        signal_agent(config, signal.SIGCONT)
 
 
-def _signal_agent(config: GuestConfig, number: int) -> None:
-    """Send a signal to every process of the agent's user."""
+def signal_agent(config: GuestConfig, number: int) -> None:
+    """Send a signal to all processes of the agent's user in one step: not even a fork bomb is faster.
+
+    The process that does it has that user's rights, but is of another one, so that none of them can stop it.
+    """
     pid = os.fork()
     if pid == 0:
         try:
             uid, gid = config.owner
             os.setresgid(gid, gid, gid)
-            os.setresuid(uid, uid, uid)
+            os.setresuid(uid + 1, uid, uid + 1)
             os.kill(-1, number)  # all that this user may signal, but for the caller
         finally:
             os._exit(0)

@@ -23,6 +23,9 @@ act             changes one accessible element; ``table`` reads the cells of one
 launch          starts a program and waits for its window or its accessible root
 last_words      the end of what a launched program wrote
 windows         the top-level windows; ``activate`` and ``close`` act on one; ``wait_window`` waits for one, or its end
+kernel_open     opens a kernel, in which cells keep their variables; ``kernel_run`` runs one, ``kernel_ask`` asks for
+                what it holds, ``kernel_put`` and ``kernel_get`` move files, ``kernel_close`` leaves nothing behind,
+                ``kernel_warm`` loads the libraries ahead
 wait_change     waits until something on the screen has changed that no answer has told of
 release         lets go of every key and button that is held
 ==============  ====================================================================================================
@@ -66,3 +69,23 @@ def pack(message: dict[str, Any]) -> bytes:
 def unpack(body: bytes) -> Any:
     """The message in a frame's body."""
     return msgpack.unpackb(body, raw=False, strict_map_key=True)
+
+
+def unpack_flat(body: bytes) -> dict[str, Any]:
+    """The message in a frame's body, a dict of plain values: millions of empty lists would fill the memory.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    message = msgpack.unpackb(
+        body, raw=False, max_array_len=0, max_map_len=16, max_ext_len=0, object_pairs_hook=_flat_dict
+    )
+    if not isinstance(message, dict):
+        raise ValueError(f"a {type(message).__name__} where a dict should be")
+    return message
+
+
+def _flat_dict(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    if not all(isinstance(key, str) and not isinstance(value, dict | list) for key, value in pairs):
+        raise ValueError("a dict with something else than plain values in it")
+    return dict(pairs)

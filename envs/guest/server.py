@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import performer
 from .channel import Channel
@@ -24,6 +24,11 @@ from .programs import Programs
 from .protocol import VERSION
 from .restored import wake
 from .session import base_environment, make_folders
+
+if TYPE_CHECKING:
+    from .kernels import Kernels
+
+KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "close")
 
 
 class WithDescriptor(dict[str, Any]):
@@ -45,6 +50,7 @@ class Server:
         self._commands = Commands(config, self._reaper, self._env)
         self._programs = Programs(config, self._reaper, self._commands)
         self._desktop: Desktop | None = None
+        self._kernels: Kernels | None = None
         files = Files(config)
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self._hello,
@@ -56,6 +62,7 @@ class Server:
             "read_many": files.read_many,
             "stat": files.stat,
             "list": files.list,
+            **{f"kernel_{name}": self._on_kernels(name) for name in KERNEL_METHODS},
             "desktop": self._start_desktop,
             "launch": self._launch,
             "last_words": self._programs.last_words,
@@ -109,6 +116,18 @@ class Server:
         from .attached import AttachedDesktop  # here, since only few machines need it
 
         return AttachedDesktop(self._config, self._reaper, self._env)
+
+    def _on_kernels(self, name: str) -> Callable[..., Any]:
+        """A method of the kernels, which few machines need."""
+
+        def call(**params: Any) -> Any:
+            if self._kernels is None:
+                from .kernels import Kernels
+
+                self._kernels = Kernels(self._config, self._reaper, self._env)
+            return getattr(self._kernels, name)(**params)
+
+        return call
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """The method with the running desktop as its first argument."""

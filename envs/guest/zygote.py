@@ -1,4 +1,4 @@
-"""The warm interpreter that code actions are forks of: pyautogui is loaded, nothing has to be imported any more.
+"""A zygote: a warm interpreter that code actions or kernels are forks of, so that nothing has to be imported any more.
 
 It is forked from the guest, stays single-threaded, and does nothing but fork when asked and report how forks ended.
 """
@@ -12,15 +12,28 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .config import GuestConfig
 from .processes import PR_SET_PDEATHSIG, prctl, reset_signals
 from .protocol import HEADER, pack, unpack
 
+Child = Callable[[GuestConfig, dict[str, Any], list[int]], NoReturn]
 
-def run_zygote(config: GuestConfig, channel: socket.socket, env: dict[str, str]) -> NoReturn:
-    """Be the zygote, in a process that was just forked. Never returns."""
+
+def run_zygote(
+    config: GuestConfig, channel: socket.socket, env: dict[str, str], preload: Callable[[], None], child: Child
+) -> NoReturn:
+    """Be the zygote, in a process that was just forked. Never returns.
+
+    Args:
+        config: for the forks.
+        channel: each message on it is a request; the descriptors that come with it are the fork's.
+        env: its environment.
+        preload: loads what the forks need.
+        child: what a fork does with its request.
+    """
     try:
         gc.disable()  # objects of the guest must not be finalized here: they would close descriptors that are ours
         reset_signals()
@@ -28,12 +41,12 @@ def run_zygote(config: GuestConfig, channel: socket.socket, env: dict[str, str])
         _close_all_but(channel.fileno())
         os.environ.clear()
         os.environ.update(env)
-        from . import action
-
-        action.preload()
+        preload()
         gc.freeze()
         _send(channel, {"ready": True})
-        _loop(config, channel)
+        _loop(config, channel, child)
+    except SystemExit:
+        pass  # the guest is gone
     except BaseException:
         import traceback
 
@@ -50,7 +63,7 @@ def _close_all_but(keep: int) -> None:
     os.close(null)
 
 
-def _loop(config: GuestConfig, channel: socket.socket) -> None:
+def _loop(config: GuestConfig, channel: socket.socket, child: Child) -> None:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
@@ -63,12 +76,10 @@ def _loop(config: GuestConfig, channel: socket.socket) -> None:
             os.read(wake_read, 4096)
             _report_ended(channel, children)
         if channel.fileno() in ready:
-            request, fds = _receive(channel)
+            request, fds = receive(channel)
             pid = os.fork()
             if pid == 0:
-                from .action import run_action
-
-                run_action(config, request, fds)
+                child(config, request, fds)
             for fd in fds:
                 os.close(fd)
             children.add(pid)
@@ -87,7 +98,8 @@ def _send(channel: socket.socket, message: dict[str, Any]) -> None:
     channel.sendall(pack(message))
 
 
-def _receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """One message and the descriptors that came with it; ends the process when the other end is gone."""
     fds: list[int] = []
     data = bytearray()
     size = HEADER.size

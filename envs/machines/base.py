@@ -24,6 +24,8 @@ class MachineConfig:
         memory_mb: memory of all its processes and written files together, in MiB.
         disk_mb: what it may write in all, in MiB.
         processes: how many processes and threads may live in it at once.
+        libraries: distributions of the host's Python, such as ``"pandas"``, that code in its kernels can import, with
+            all that they need.
         glx: the X server offers GLX, which takes it 50 MiB and 60 ms more. Programs that draw with OpenGL do so with
             EGL (Qt does here), and need it only where they know nothing but GLX.
     """
@@ -33,6 +35,11 @@ class MachineConfig:
     disk_mb: int = 1024
     processes: int = 512
     glx: bool = False
+    libraries: tuple[str, ...] = ()
+
+
+LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries")
+"""What ``machine_options`` of an environment sets in the config; the rest are arguments of the machine's class."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,8 @@ class Machine(ABC):
     can: frozenset[str] = frozenset({"commands", "snapshots", "fresh"})
     """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
-    snapshots keep running programs: a restore to one goes on where the snapshot was taken."""
+    snapshots keep running programs: a restore to one goes on where the snapshot was taken; ``"kernels"``: kernels
+    run in it, with the config's libraries."""
 
     slowness: float = 1.0
     """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,
@@ -126,6 +134,11 @@ class Machine(ABC):
     @abstractmethod
     def drop(self, snapshot: Snapshot) -> None:
         """Delete a snapshot from the host. Idempotent."""
+
+    @property
+    def untouched(self) -> bool:
+        """Whether ``restore(None)`` of it costs next to nothing, because nothing but kernels has been used in it."""
+        return False
 
     @property
     @abstractmethod

@@ -27,6 +27,7 @@ import numpy as np
 
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.kernels import Kernel
 
 Factory = Callable[[MachineConfig], Machine]
 Check = Callable[[Factory], None]
@@ -443,6 +444,24 @@ def _processes(machine: Machine, user: str = "agent") -> int:
     """How many processes can be seen in it, but for the kernel's own threads, which have no command line."""
     sizes = machine.run(["sh", "-c", "wc -c /proc/[0-9]*/cmdline"], user=user).stdout.decode().splitlines()
     return sum(line.split()[0] != "0" for line in sizes if not line.endswith(" total"))
+
+
+@check
+def kernels_keep_and_forget(factory: Factory) -> None:
+    """Cells keep their variables; a restore takes the session, its files and its processes, and costs no new start."""
+    with factory(HEADLESS) as machine:
+        _can(machine, "kernels")
+        kernel = Kernel(machine)
+        kernel.open({"in.txt": b"7"}, ["x = int(open('in.txt').read())"])
+        assert kernel.run("x + 1").stdout == "8\n"
+        kernel.run("import subprocess\nchild = subprocess.Popen(['sleep', '4711'])\nopen('out.txt', 'w').write('1')")
+        assert machine.untouched
+        machine.restore(None)
+        assert machine.untouched, "a restore of a machine in which only kernels were used has started another one"
+        kernel.open()
+        assert "NameError" in kernel.run("x").trace
+        assert kernel.run("import os\nos.listdir('.')").stdout == "['.tmp']\n"
+        assert _sleepers(machine) == 0
 
 
 def _can(machine: Machine, what: str) -> None:

@@ -19,6 +19,8 @@ from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.processes import has_mark, kill_all, process_table
 from deskgym.envs.machines import live
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.kernels import close_kernels
+from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.turns import turn
 
 _GUEST = Path(__file__).resolve().parents[1] / "guest"
@@ -32,6 +34,7 @@ class ProcessMachine(Machine):
     """
 
     kind = "process"
+    can = Machine.can | {"kernels"}
 
     def __init__(self, config: MachineConfig | None = None) -> None:
         super().__init__(config)
@@ -81,6 +84,7 @@ class ProcessMachine(Machine):
                     sys.executable, str(_GUEST), "--fd", str(theirs.fileno()), "--marker", self._marker,
                     "--home", str(folder / "home"), "--state-dir", str(folder / "state"),
                     "--runtime-dir", str(folder / "run"), "--tmp-dir", str(folder / "tmp"), "--remove", str(folder),
+                    *self._library_options(),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -92,6 +96,10 @@ class ProcessMachine(Machine):
         if self.config.screen_size is not None:
             self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
             live.publish(self, authority=str(folder / "run" / "Xauthority"))
+
+    def _library_options(self) -> list[str]:
+        libraries = tuple(self.config.libraries)
+        return ["--libraries", str(build_libraries(libraries))] if libraries else []
 
     def stop(self) -> None:
         """End all its processes and remove its folder; see ``Machine.stop``.
@@ -140,10 +148,17 @@ class ProcessMachine(Machine):
         """See ``Machine.turn``: two machines per core are made ready at once."""
         return turn()
 
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``."""
+        return self.alive and self._client is not None and not self._client.touched
+
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Start anew with the home folder of the snapshot, or an empty one; see ``Machine.restore``."""
         if snapshot is not None and (snapshot.machine != self.kind or not os.path.isdir(f"{snapshot.path}/home")):
             raise ValueError(f"{snapshot} is not a {self.kind} machine's snapshot, or it was dropped")
+        if snapshot is None and self.untouched and close_kernels(self.guest):
+            return
         self.stop()
         self._start(None if snapshot is None else Path(snapshot.path) / "home")
 

@@ -21,6 +21,8 @@ from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.machines import live, sandbox_snapshots
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
+from deskgym.envs.machines.kernels import close_kernels
+from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.sandbox_host import require_tools
 from deskgym.envs.machines.sandbox_limits import Limits, find_limits
 from deskgym.envs.machines.sandbox_masks import hidden_paths
@@ -59,6 +61,7 @@ class SandboxMachine(Machine):
 
     kind = "sandbox"
     isolates = True
+    can = Machine.can | {"kernels"}
 
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
@@ -100,12 +103,14 @@ class SandboxMachine(Machine):
         self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
         if not host.tmpfs_layers:
             self._layers = sandbox_snapshots.make_layers(self._supervisor.scratch, host.ids)
+        libraries = build_libraries(tuple(self.config.libraries)) if self.config.libraries else None
         parts = Parts(
             name=self._name,
             config=self.config,
             ids=host.ids,
             rootfs=host.rootfs,
             guest=host.guest,
+            libraries=libraries,
             interpreter=find_interpreter(),
             limits=host.limits,
             below=below,
@@ -213,8 +218,15 @@ class SandboxMachine(Machine):
         """See ``Machine.turn``: two machines per core are made ready at once."""
         return turn()
 
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``."""
+        return self.alive and self._below is None and self._guest is not None and not self._guest.touched
+
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""
+        if snapshot is None and self.untouched and close_kernels(self.guest):
+            return
         below = None if snapshot is None else sandbox_snapshots.folder_of(snapshot)
         self.stop()
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import INSIDE, PYTHON_INSIDE, Interpreter
+from deskgym.envs.machines.libraries import INSIDE as LIBRARIES_INSIDE
 from deskgym.envs.machines.sandbox_limits import RUN_MB, SHM_MB, Limits, seccomp
 from deskgym.envs.machines.sandbox_rootfs import AGENT, HOST_LAYERS, LAYERS, RootFs
 from deskgym.envs.machines.userns import IdMap, IdRange
@@ -40,6 +41,7 @@ class Parts:
         ids: which host ids its ids are.
         rootfs: its root file system.
         guest: the host's folder of the guest runtime.
+        libraries: the host's folder of Python libraries for kernels, or None.
         interpreter: what runs the guest.
         limits: which limits the host lets it have.
         below: folder of the layers of the snapshot that it is restored from, or None.
@@ -57,6 +59,7 @@ class Parts:
     below: Path | None = None
     hidden: Sequence[str] = field(default=())
     layers: Path | None = None
+    libraries: Path | None = None
 
 
 def build_spec(parts: Parts) -> dict[str, Any]:
@@ -87,6 +90,8 @@ def guest_arguments(parts: Parts) -> list[str]:
         parts.interpreter.path, "-I", "-S", f"{INSIDE}/boot.py",
         "--fd", str(GUEST_FD), "--uid", str(AGENT), "--gid", str(AGENT),
     ]  # fmt: skip
+    if parts.libraries is not None:
+        arguments += ["--libraries", LIBRARIES_INSIDE]
     if parts.limits.nproc:
         arguments += ["--processes", str(parts.config.processes)]
     return arguments
@@ -131,6 +136,8 @@ def _mounts(parts: Parts) -> list[dict[str, Any]]:
     mounts += [_overlay(name, parts) for name in LAYERS]
     mounts += [_bind(path, path, "ro", "nosuid", "nodev") for path in parts.rootfs.binds]
     mounts.append(_bind(str(parts.guest), INSIDE, "ro", "nosuid", "nodev"))
+    if parts.libraries is not None:
+        mounts.append(_bind(str(parts.libraries), LIBRARIES_INSIDE, "ro", "nosuid", "nodev"))
     if parts.interpreter.prefix:
         mounts.append(_bind(parts.interpreter.prefix, PYTHON_INSIDE, "ro", "nosuid", "nodev"))
     return mounts

@@ -59,7 +59,7 @@ def test_an_episode_that_is_stopped_early_has_no_score(env):
 
 
 def test_a_script_agent_wants_a_desktop():
-    with pytest.raises(TypeError, match="DesktopEnv"):
+    with pytest.raises(TypeError, match="MachineEnv"):
         NoopAgent().reset(gymnasium.make("CartPole-v1"), None, {})
 
 

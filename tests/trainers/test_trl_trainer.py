@@ -12,6 +12,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen3_chat_template
 
 from deskgym.trainers.trl import PROMPT, desktop_environment, task_rows
+from deskgym.trainers.trl_tables import table_environment, table_rows
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -101,6 +102,21 @@ def test_a_fault_is_left_out_of_the_group(tokenizer, tmp_path):
     assert [environment.get_reward() for environment in trainer.environments] == [1.0, None]
     assert log["reward"] == log["rewards/ComputerToolEnv/mean"] == 1.0
     assert log["tools/call_frequency"] == 2.0 and log["tools/failure_frequency"] == 0.5
+
+
+@pytest.mark.sandbox
+def test_a_conversation_about_tables_is_played_by_its_tools(tokenizer, tmp_path):
+    def script(environment, k):
+        for text in environment._session.desktop.oracle() if k == 0 else ("1 / 0", "DONE"):
+            yield ("done", {}) if text == "DONE" else ("run_code", {"code": text})
+
+    before = descendants()
+    rows = table_rows("penguins/ines/normal/mean-mass", seeds=[1, 1], split="train")
+    trainer, (log,), _ = train(tokenizer, tmp_path, table_environment(), rows, Scripted, script=script)
+    assert [environment.get_reward() for environment in trainer.environments] == [1.0, 0.0]
+    assert log["rewards/TableToolEnv/mean"] == 0.5 and log["tools/call_frequency"] == 2.0
+    first, second = (environment._session.desktop.task.id for environment in trainer.environments)
+    assert first == second and gone(before)
 
 
 @pytest.mark.slow

@@ -228,7 +228,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
 def test_the_wrapper_is_in_the_spec_and_wants_a_desktop(tmp_path):
     import gymnasium
 
-    with pytest.raises(TypeError, match="DesktopEnv"):
+    with pytest.raises(TypeError, match="MachineEnv"):
         RecordEpisode(gymnasium.make("CartPole-v1"), tmp_path)
     env = make(tmp_path)
     assert env._saved_kwargs == {"folder": str(tmp_path), "keep_state": True}

@@ -1,0 +1,125 @@
+"""What a matplotlib figure shows: its picture, and the data that are drawn in it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import drawn_marks as marks
+
+WIDTH, HEIGHT = 800, 600
+"""Pixels of a picture (Tapilot-Crossing, comparison of plots)."""
+DPI = 100
+_TEXT = 200
+
+
+def picture_of(namespace: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The picture and the drawn data of the plot in variable ``name``, or of the current figure without it.
+
+    Returns:
+        ``{"png": bytes, "drawn": list}``, or None when there is no figure at all.
+
+    Raises:
+        TypeError: the variable holds no plot.
+    """
+    if name in namespace:
+        figure = figure_of(namespace[name])
+        if figure is None:
+            raise TypeError(f"{name} is a {type(namespace[name]).__name__}; legal are a Figure and its Axes")
+    else:
+        figure = _current()
+        if figure is None:
+            return None
+    return {"png": render(figure), "drawn": drawn(figure)}
+
+
+def figure_of(value: Any) -> Any | None:
+    """The Figure that ``value`` is or belongs to: of an Axes, an artist, a grid of plots, or the first of many."""
+    from matplotlib.figure import Figure, FigureBase
+
+    for found in _candidates(value):
+        figure = found if isinstance(found, FigureBase) else getattr(found, "figure", None)
+        for _ in range(5):
+            if isinstance(figure, Figure):
+                return figure
+            figure = getattr(figure, "figure", None)
+    return None
+
+
+def _candidates(value: Any, depth: int = 3) -> Iterator[Any]:
+    yield value
+    if isinstance(value, dict):
+        value = list(value.values())
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)) and depth:
+        for part in value[:100]:
+            yield from _candidates(part, depth - 1)
+
+
+def _current() -> Any | None:
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.gcf() if pyplot is not None and pyplot.get_fignums() else None
+
+
+def render(figure: Any) -> bytes:
+    """The figure as a PNG of ``WIDTH`` x ``HEIGHT`` pixels, RGB on white, by Agg; the figure stays as it was."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    size, dpi, canvas = figure.get_size_inches().copy(), figure.dpi, figure.canvas
+    try:
+        figure.set_size_inches(WIDTH / DPI, HEIGHT / DPI, forward=False)
+        figure.dpi = DPI
+        agg: Any = FigureCanvasAgg(figure)
+        agg.draw()
+        shown = Image.frombuffer("RGBA", agg.get_width_height(), agg.buffer_rgba(), "raw", "RGBA", 0, 1)
+        page = Image.new("RGB", shown.size, "white")
+        page.paste(shown, mask=shown)
+    finally:
+        figure.set_canvas(canvas)
+        figure.dpi = dpi
+        figure.set_size_inches(size, forward=False)
+    buffer = io.BytesIO()
+    page.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def drawn(figure: Any) -> list[dict[str, Any]]:
+    """The data in each of the figure's axes, which must have been drawn once: ``render`` does.
+
+    Axes in which nothing is drawn, and colour bars, are left out. All coordinates are float64 arrays in the units of
+    the axes: a date is matplotlib's number of it. Of each axes:
+
+    - ``lines``: list of (x, y), each of shape (n,);
+    - ``points``: list of (x, y): scatter plots, one of at most 20 colours as one series a colour, and lines that have
+      markers alone;
+    - ``bars``: list of (``"x"`` or ``"y"``, middle, low, high): the axis along which they stand, their middles on it,
+      and from where to where they reach on the other one;
+    - ``areas``: list of (x, y), the outlines of what is filled, and of ``LineCollection`` the segments;
+    - ``wedges``: list of (label, share of the circle);
+    - ``images``: list of arrays: ``imshow``, ``pcolormesh``;
+    - ``rules``: list of (axis, position) of ``axhline`` and ``axvline``;
+    - ``ticks``: for ``"x"`` and ``"y"`` None, or (positions, labels) of an axis of categories;
+    - ``period``: ``""``, or the frequency of the ordinals that pandas has put on the x axis;
+    - ``texts``: title, labels and legend, for messages.
+    """
+    found = [_axes(axes) for axes in figure.get_axes() if axes.get_visible() and axes.get_label() != "<colorbar>"]
+    return [data for data in found if any(data[kind] for kind in marks.KINDS)]
+
+
+def _axes(axes: Any) -> dict[str, Any]:
+    return {
+        **marks.of_axes(axes),
+        "ticks": {"x": marks.categories(axes.xaxis), "y": marks.categories(axes.yaxis)},
+        "period": str(getattr(getattr(axes, "freq", None), "freqstr", getattr(axes, "freq", None)) or "")[:20],
+        "texts": _texts(axes),
+    }
+
+
+def _texts(axes: Any) -> list[str]:
+    legend = axes.get_legend()
+    entries = [text.get_text() for text in legend.get_texts()] if legend is not None else []
+    return [str(text)[:_TEXT] for text in (axes.get_title(), axes.get_xlabel(), axes.get_ylabel(), *entries[:50])]

@@ -1,0 +1,190 @@
+"""Kernels of a machine, seen from the host: cells that keep their variables, and leave nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deskgym.envs.errors import GuestCallError, GuestLost
+from deskgym.envs.guest.protocol import unpack
+
+if TYPE_CHECKING:
+    from deskgym.envs.guest.client import GuestClient
+    from deskgym.envs.machines.base import Machine
+
+START = 90.0  # seconds for the libraries to load, once per machine
+GRACE = 15.0
+FORGETTING = 5.0
+PICTURE = 800, 600
+"""Width and height of a kernel's pictures in pixels, as the paper compares plots."""
+
+
+@dataclass(frozen=True)
+class KernelLimits:
+    """What a kernel may use.
+
+    Attributes:
+        memory_mb: memory of each of its processes, in MiB.
+        disk_mb: size of each file that it writes, in MiB; its folder has 128 MiB in a sandbox.
+        timeout: seconds of a cell.
+        output: characters kept of what a cell prints, and of its errors.
+    """
+
+    memory_mb: int = 2048
+    disk_mb: int = 64
+    timeout: float = 30.0
+    output: int = 16384
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a cell ended.
+
+    Attributes:
+        status: ``"ok"``, ``"error"``, ``"timeout"`` (interrupted; the kernel lives) or ``"died"`` (the kernel is gone).
+        stdout: what it printed, cut.
+        stderr: the same for standard error.
+        trace: the traceback of an error.
+        late: it ran past its time limit.
+        truncated: something was cut.
+    """
+
+    status: str
+    stdout: str = ""
+    stderr: str = ""
+    trace: str = ""
+    late: bool = False
+    truncated: bool = False
+
+
+class Kernel:
+    """The kernel of a machine: one at a time. What it leaves behind is removed: see ``Machine.untouched``.
+
+    Args:
+        machine: started. Another handle on the same machine is a handle on the same kernel.
+        limits: what a session may use.
+    """
+
+    def __init__(self, machine: Machine, limits: KernelLimits | None = None) -> None:
+        self._machine, self.limits = machine, limits or KernelLimits()
+
+    def open(
+        self,
+        files: Mapping[str, bytes] | None = None,
+        cells: Sequence[str] = (),
+        *,
+        preload: Sequence[str] = (),
+        timeout: float = 60.0,
+    ) -> list[float]:
+        """Open a session; the one before ends.
+
+        Args:
+            files: of its working folder, by name.
+            cells: are run first, their output dropped.
+            preload: modules that are loaded before, once per machine; pandas and matplotlib always are.
+            timeout: seconds for all these cells together.
+
+        Returns:
+            How many ms each of the cells took.
+
+        Raises:
+            GuestCallError: a cell failed; the message has its traceback.
+            MachineError: the machine broke.
+        """
+        answer = self._machine.guest.call(
+            "kernel_open",
+            START + timeout,
+            files=dict(files or {}),
+            cells=list(cells),
+            preload_also=list(preload),
+            memory_mb=self.limits.memory_mb,
+            disk_mb=self.limits.disk_mb,
+            timeout=timeout,
+        )
+        return [float(ms) for ms in answer.get("ms", ())]
+
+    def run(self, text: str, *, timeout: float | None = None, echo: bool = True) -> Execution:
+        """Run a cell; the value of a last expression is printed."""
+        seconds = self.limits.timeout if timeout is None else timeout
+        answer = self._machine.guest.call(
+            "kernel_run", seconds + GRACE, text=text, timeout=seconds, output_limit=self.limits.output, echo=echo
+        )
+        try:
+            status, out, err, trace = (str(answer[name]) for name in ("status", "stdout", "stderr", "trace"))
+            return Execution(status, out, err, trace, bool(answer["late"]), bool(answer["truncated"]))
+        except KeyError as error:
+            raise GuestLost(f"the guest's answer has no {error}", "guest_garbled") from error
+
+    def take(self, wanted: Mapping[str, Mapping[str, Any]], *, timeout: float | None = None) -> bytes:
+        """The values of variables as ``deskgym.envs.guest.values`` encodes them: the word of the code in the kernel.
+
+        Raises:
+            GuestCallError: the kernel could not give them, or died of it.
+        """
+        return self._data({"op": "take", "wanted": {name: dict(what) for name, what in wanted.items()}}, timeout)
+
+    def call(self, function: str, arguments: Mapping[str, Any], *, timeout: float | None = None) -> Any:
+        """Call a function of ``deskgym.envs.guest`` in the kernel, such as ``"comparing:compare_results"``.
+
+        Raises:
+            GuestCallError: it raised, or the kernel died of it.
+        """
+        answer = self._ask({"op": "call", "function": function, "arguments": dict(arguments)}, timeout)
+        return unpack(answer["value"]) if isinstance(answer.get("value"), bytes) else answer.get("data")
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Delete variables, and let go of all open figures."""
+        self._ask({"op": "forget", "names": list(names)}, FORGETTING)
+
+    def picture(self) -> NDArray[np.uint8] | None:
+        """The current figure: uint8 (600, 800, 3) RGB; None where there is none.
+
+        Raises:
+            GuestCallError: it could not be drawn.
+        """
+        data = self._data({"op": "picture"}, None)
+        if len(data) != PICTURE[0] * PICTURE[1] * 3:
+            return None
+        return np.frombuffer(data, np.uint8).reshape(PICTURE[1], PICTURE[0], 3)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file into the kernel's working folder."""
+        self._machine.guest.call("kernel_put", 30.0, name=name, data=data)
+
+    def get(self, name: str, *, limit: int = 8 << 20) -> bytes:
+        """Read a regular file of the kernel's working folder.
+
+        Raises:
+            GuestCallError: it is not there, no regular file, or larger than ``limit`` bytes.
+        """
+        data = self._machine.guest.call("kernel_get", 30.0, name=name, limit=limit).get("data")
+        return data if isinstance(data, bytes) else b""
+
+    def close(self) -> None:
+        """End the session and remove all that it left. Idempotent.
+
+        Raises:
+            GuestCallError: something could not be removed: the machine must be restored.
+        """
+        self._machine.guest.call("kernel_close", 30.0)
+
+    def _data(self, request: dict[str, Any], timeout: float | None) -> bytes:
+        data = self._ask(request, timeout).get("data")
+        return data if isinstance(data, bytes) else b""
+
+    def _ask(self, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
+        seconds = self.limits.timeout if timeout is None else timeout
+        return self._machine.guest.call("kernel_ask", seconds + GRACE, request=request, timeout=seconds)
+
+
+def close_kernels(guest: GuestClient) -> bool:
+    """End a machine's kernel, if it has one; whether the machine is as it was before it."""
+    try:
+        guest.call("kernel_close", 30.0)
+    except (GuestCallError, GuestLost):
+        return False
+    return True

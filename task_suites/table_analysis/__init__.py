@@ -1,0 +1,1 @@
+"""The table analysis suite: interactive data analysis in dialogues, without a display."""

@@ -1,0 +1,72 @@
+"""Judges what code of a turn left on the host, as the comparing machine judges what an agent's code left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deskgym.envs.errors import TaskError
+from deskgym.envs.guest import comparing, values
+from deskgym.task_suites.table_analysis import host_run
+from deskgym.task_suites.table_analysis.drawing import Drawn
+
+
+def expressions(drawn: Drawn, k: int, reference: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Probes and true values of the functions and models of turn ``k``, by variable.
+
+    Raises:
+        TaskError: an expression of the file failed.
+    """
+    turn, name = drawn.file.turns[k], drawn.name(k)
+
+    def value(text: str | None) -> Any:
+        text = drawn.fill(k, text or "")
+        return host_run.evaluate(reference, text, drawn.domain, drawn.variant, name) if text else None
+
+    return {result: (value(turn.probes.get(result)), value(turn.truth.get(result))) for result in turn.result}
+
+
+def taken(drawn: Drawn, k: int, namespace: Mapping[str, Any], given: Mapping[str, tuple[Any, Any]]) -> bytes:
+    """The results that ``namespace`` holds, as the comparator takes them."""
+    kinds = drawn.file.turns[k].result
+    wanted: dict[str, dict[str, Any]] = {name: {"type": kind} for name, kind in kinds.items()}
+    for name in kinds:
+        if given[name][0] is not None:
+            wanted[name]["probes"] = values.encode(given[name][0])
+    return values.take(namespace, wanted)
+
+
+def right(drawn: Drawn, k: int, gold: bytes, got: bytes, given: Mapping[str, tuple[Any, Any]]) -> dict[str, str | None]:
+    """For each variable None where ``got`` is as ``gold``, else what differs.
+
+    Raises:
+        TaskError: the gold cannot be compared.
+    """
+    turn = drawn.file.turns[k]
+    intents: list[dict[str, Any]] = []
+    for name, kind in turn.result.items():
+        intent: dict[str, Any] = {"name": name, "kind": kind, "options": dict(turn.compare.get(name, {}))}
+        if kind == "model":
+            intent |= {"metric": turn.metric[name], "truth": values.encode(given[name][1])}
+        intents.append(intent)
+    try:
+        verdicts = comparing.compare_results(gold, got, intents, "corrected")
+    except ValueError as error:
+        raise TaskError(f"{drawn.name(k)}: {error}") from error
+    return {v["name"]: None if v["correct"] else v.get("message", "") for v in verdicts}
+
+
+def mistyped(value: Any, kind: str) -> bool:
+    """Whether a result is not of its declared type."""
+    import pandas as pd
+
+    types: dict[str, Any] = {"dataframe": pd.DataFrame, "series": pd.Series, "list": list, "dict": dict, "tuple": tuple}
+    if kind in types:
+        return not isinstance(value, types[kind])
+    if kind == "function":
+        return not callable(value)
+    if kind == "model":
+        return not hasattr(value, "predict")
+    if kind == "plot":
+        return not hasattr(value, "savefig")
+    return isinstance(value, (pd.DataFrame, pd.Series, list, dict, tuple)) or value is None

@@ -1,0 +1,250 @@
+"""A conversation: one episode's turns, what was said and run in them, and how they were judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.task_suites.table_analysis.judging import JudgeError, all_wrong, judge
+from deskgym.task_suites.table_analysis.prepared import PreparedTurn, described
+from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome, Past, Turn
+from deskgym.task_suites.table_analysis.users import User, own_words
+from deskgym.task_suites.table_analysis.users_openai import UserError
+
+STEPS = 5
+"""Actions per turn: the paper's limit for ReAct (section 5)."""
+
+ASKED_ENOUGH = "I have answered what I could; please go on."
+_LETTER = re.compile(r"\(?([A-J])[).:]?\Z", re.IGNORECASE)
+
+
+class Conversation:
+    """Implements ``deskgym.envs.analysis.ConversationLike``.
+
+    Args:
+        turns: one, with the reference's history; or all of a dialogue, whose history is then the agent's own.
+        user: answers questions.
+        questions: how many are answered per turn.
+        mode: of the comparison.
+        limits: of the kernels.
+    """
+
+    def __init__(
+        self, turns: Sequence[PreparedTurn], user: User, questions: int, mode: str, limits: KernelLimits | None = None
+    ) -> None:
+        self.turns, self.mode = tuple(turns), mode
+        self.outcomes: list[Outcome] = []
+        self._user, self._questions, self._limits = user, questions, limits or KernelLimits()
+        self._said = [_past_text(past) for past in self.turns[0].history]
+        self._now: list[str] = []
+        self._executed: list[str] = []
+        self._whole: list[str] = []  # those that ended without an error: what follows an error has not been run
+        self._asked: list[str] = []
+
+    @property
+    def present(self) -> PreparedTurn:
+        """The turn that it is at; the last one when it is over."""
+        return self.turns[min(len(self.outcomes), len(self.turns) - 1)]
+
+    @property
+    def step_limit(self) -> int:
+        """See ``ConversationLike``."""
+        return STEPS
+
+    @property
+    def over(self) -> bool:
+        """See ``ConversationLike``."""
+        return len(self.outcomes) == len(self.turns)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """See ``ConversationLike``."""
+        if not self.outcomes:
+            return None
+        broken = [outcome.error for outcome in self.outcomes if outcome.error]
+        checks = tuple(check for outcome in self.outcomes for check in _checks(outcome, len(self.turns) > 1))
+        score = sum(score_of(outcome) for outcome in self.outcomes) / len(self.turns)
+        if broken:
+            return Verdict(0.0, checks, "; ".join(broken))
+        return Verdict(score, checks, notes=() if self.mode == "corrected" else ("compared as the paper does",))
+
+    def texts(self) -> dict[str, str]:
+        """See ``ConversationLike``."""
+        prepared = self.present
+        turn, library = prepared.turn, prepared.library
+        return {
+            "instruction": instruction(turn),
+            "dialogue": "\n\n".join((f"User: {turn.persona.rstrip('.')}. Goal: {turn.goal}", *self._said, *self._now)),
+            "tables": described(turn.domain, turn.variant),
+            "library": "" if library is None else library.documentation,
+        }
+
+    def ask(self, question: str) -> str:
+        """See ``ConversationLike``."""
+        if len(self._asked) >= self._questions:
+            return ASKED_ENOUGH
+        self._asked.append(question)
+        turn = self.present.turn
+        try:
+            answer = self._user(own_words(question, turn.query), turn.facts)
+        except UserError as error:
+            raise MachineError(f"the simulated user does not answer: {error}", "user") from error
+        self._now.append(f"Analyst: {question}\nUser: {answer}")
+        return answer
+
+    def ran(self, code: str, feedback: str, whole: bool) -> None:
+        """See ``ConversationLike``."""
+        self._executed.append(code)
+        if whole:
+            self._whole.append(code)
+        self._now.append(f"```python\n{code}\n```\nOutput:\n{feedback or '(none)'}")
+
+    def open_kernel(self, machine: Machine) -> None:
+        """See ``ConversationLike``."""
+        try:
+            open_kernel(machine, self.turns[0], self._limits)
+        except GuestCallError as error:
+            raise MachineError(f"the kernel cannot be opened: {error}", "kernel") from error
+
+    def submit(self, final: FinalState) -> float:
+        """See ``ConversationLike``."""
+        judged = self.present
+        outcome = self._judge(judged, final)
+        self.outcomes.append(outcome)
+        self._said += [
+            f"User: {judged.turn.query}",
+            *self._now,
+            *([f"Analyst: {final.answer}"] if final.answer else []),
+        ]
+        self._now, self._executed, self._whole, self._asked = [], [], [], []
+        if not self.over and not outcome.error:
+            self._go_on(final.machine)
+        return score_of(outcome) / len(self.turns)
+
+    def record(self) -> dict[str, Any]:
+        """See ``ConversationLike``."""
+        return {"mode": self.mode, "turns": [outcome.to_dict() for outcome in self.outcomes]}
+
+    def _judge(self, prepared: PreparedTurn, final: FinalState) -> Outcome:
+        turn = prepared.turn
+        error = None
+        try:
+            intents = self._intents(prepared, final)
+        except (JudgeError, MachineError) as broken:
+            error = f"{turn.id}: {broken}"
+            intents = all_wrong(turn.intents, error)
+        return Outcome(
+            turn=turn.id,
+            domain=turn.domain,
+            mode=turn.mode,
+            action=turn.action,
+            intents=intents,
+            recall=self._recall(prepared),
+            executed=tuple(self._executed),
+            reference=prepared.code,
+            answer=final.answer,
+            right=turn.choice.letter if turn.choice else None,
+            options=len(turn.choice.options) if turn.choice else 0,
+            asked=tuple(self._asked),
+            error=error,
+        )
+
+    def _recall(self, prepared: PreparedTurn) -> float | None:
+        """The share of the reference's private functions that the agent's code calls (the paper's R)."""
+        if prepared.library is None or prepared.turn.choice is not None:
+            return None
+        from deskgym.task_suites.table_analysis.private import recall
+
+        before = [past.code for past in self.turns[0].history]
+        before += [code for outcome in self.outcomes for code in outcome.executed]
+        return recall(prepared.code, self._whole, prepared.library, before=before)
+
+    def _intents(self, prepared: PreparedTurn, final: FinalState) -> tuple[IntentOutcome, ...]:
+        turn = prepared.turn
+        if turn.choice is not None:
+            (intent,) = turn.intents
+            letter = answered_letter(final.answer) if final.stop == "answer" else None
+            message = f"right is {turn.choice.letter}, answered was {final.answer!r} ({final.stop})"
+            return (IntentOutcome(intent.name, intent.kind, letter == turn.choice.letter, message),)
+        if final.stop not in ("done", "limit"):
+            return all_wrong(turn.intents, f"results are submitted with DONE, not with {final.stop!r}")
+        if not self._executed:
+            return all_wrong(turn.intents, "no code was run")
+        return judge(prepared, final, self._limits, self.mode)
+
+    def _go_on(self, machine: Machine) -> None:
+        """The next turn begins, in the kernel as the agent has left it."""
+        kernel = Kernel(machine, self._limits)
+        try:
+            kernel.forget([intent.name for intent in self.present.turn.intents])
+        except GuestCallError:  # it is gone, or does not answer any more
+            self.open_kernel(machine)
+        if self.present.turn.action == "plot_qa":
+            shown = self.present.history[-1]
+            self._said.append(_past_text(shown))
+            with suppress(GuestCallError):  # it died of what the agent left in it: the next action tells
+                kernel.run(shown.code)
+
+
+def open_kernel(machine: Machine, prepared: PreparedTurn, limits: KernelLimits) -> None:
+    """Open a kernel that stands at the beginning of a turn.
+
+    Raises:
+        GuestCallError: the history's code failed.
+        MachineError: the machine broke.
+    """
+    kernel = Kernel(machine, limits)
+    kernel.open(prepared.files(), prepared.cells, preload=prepared.preload)
+    kernel.forget([intent.name for intent in prepared.turn.intents if prepared.turn.choice is None])
+
+
+def instruction(turn: Turn) -> str:
+    """The query, and how it is to be answered."""
+    if turn.choice is not None:
+        return f"{turn.query}\n\n{turn.choice.text()}\n\nAnswer with ANS and the letter."
+    results = ", ".join(f"`{intent.name}` ({intent.kind})" for intent in turn.intents)
+    return f"{turn.query}\n\nResults, as variables: {results}. Say DONE when they are there."
+
+
+def answered_letter(answer: str | None) -> str | None:
+    """The letter of an answer such as ``"B"``, ``"b."`` or ``"(B)"``; None for anything else."""
+    found = _LETTER.match((answer or "").strip())
+    return found.group(1).upper() if found else None
+
+
+def score_of(outcome: Outcome) -> float:
+    """The share of intents that are right, in private modes times the recall (the paper's AccR)."""
+    if outcome.error or not outcome.intents:
+        return 0.0
+    share = sum(intent.correct for intent in outcome.intents) / len(outcome.intents)
+    return share * (1.0 if outcome.recall is None else outcome.recall)
+
+
+def _checks(outcome: Outcome, named: bool) -> list[CheckResult]:
+    prefix = f"{outcome.turn.split('#')[0].rpartition('/')[2]}: " if named else ""
+    if outcome.error:
+        return [CheckResult(f"{prefix}judge", "error", outcome.error)]
+    checks = [
+        CheckResult(f"{prefix}{intent.name}", "pass" if intent.correct else "fail", intent.message)
+        for intent in outcome.intents
+    ]
+    if outcome.recall is not None:
+        message = f"{outcome.recall:.0%} of the reference's private functions are called"
+        checks.append(CheckResult(f"{prefix}library", "pass" if outcome.recall == 1 else "fail", message, weight=0.0))
+    return checks
+
+
+def _past_text(past: Past) -> str:
+    parts = [f"User: {past.query}"]
+    if past.code.strip():
+        parts.append(f"```python\n{past.code.strip()}\n```")
+    if past.answer:
+        parts.append(f"Analyst: {past.answer}")
+    return "\n".join(parts)

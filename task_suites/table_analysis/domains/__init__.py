@@ -1,0 +1,134 @@
+"""The tables that dialogues are about: one module per domain, with a ``DOMAIN``."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from deskgym.envs.errors import TaskError
+from deskgym.envs.evaluation.calls import unknown
+from deskgym.envs.machines.sandbox_host import cache_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1  # of the kept tables
+HOLDOUT = "holdout_"
+"""Tables whose names begin so are there only where results are compared, never in the agent's machine."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Tables of one subject.
+
+    Attributes:
+        name: the module's name.
+        title: a few words.
+        about: for the agent: what the tables are, their columns and units.
+        source: the package that the tables come from, or how they are generated.
+        licence: of the tables.
+        tables: the tables by name, of a variant (0 to ``variants`` - 1); the same variant is the same tables for ever.
+        variants: how many there are.
+    """
+
+    name: str
+    title: str
+    about: str
+    source: str
+    licence: str
+    tables: Callable[[int], Mapping[str, pd.DataFrame]]
+    variants: int = 32
+
+
+@lru_cache(maxsize=1)
+def domain_names() -> tuple[str, ...]:
+    """All domains, sorted; imports none of them."""
+    return tuple(sorted(module.name for module in iter_modules([str(Path(__file__).parent)])))
+
+
+@lru_cache(maxsize=64)
+def domain(name: str) -> Domain:
+    """The domain of that name.
+
+    Raises:
+        TaskError: there is none.
+    """
+    if name not in domain_names():
+        raise TaskError(unknown("domain", name, domain_names()))
+    found: Domain = import_module(f"{__name__}.{name}").DOMAIN
+    return found
+
+
+@lru_cache(maxsize=512)
+def table_files(name: str, variant: int) -> Mapping[str, bytes]:
+    """The tables of a domain's variant as CSV files (UTF-8, with a header, without an index), by table name.
+
+    They are made once per host and kept in the cache: making them takes ten times as long as reading them.
+    """
+    folder = _cache(name)
+    if folder is None:
+        return _made(name, variant)
+    kept = folder / str(variant)
+    if not kept.is_dir():
+        _keep(_made(name, variant), kept)
+    return {path.stem: path.read_bytes() for path in sorted(kept.iterdir(), key=_number)}
+
+
+def _made(name: str, variant: int) -> dict[str, bytes]:
+    tables = domain(name).tables(variant)
+    return {table: frame.to_csv(index=False).encode() for table, frame in tables.items()}
+
+
+@lru_cache(maxsize=64)
+def _cache(name: str) -> Path | None:
+    """Where a domain's tables are kept: another folder for another source, or other libraries; None if nowhere."""
+    import numpy as np
+    import pandas as pd
+
+    about = f"{FORMAT} {domain(name).source} {np.__version__} {pd.__version__}"
+    source = Path(str(import_module(f"{__name__}.{name}").__file__)).read_bytes()
+    digest = hashlib.sha256(about.encode() + source).hexdigest()[:16]
+    try:
+        folder = cache_folder() / "tables" / f"{name}-{digest}"
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder
+
+
+def _keep(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write the files into a folder that is there as a whole or not at all."""
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+    try:
+        for number, (table, data) in enumerate(files.items()):
+            (building / f"{table}.{number}").write_bytes(data)
+        building.chmod(0o755)
+        try:
+            building.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _number(path: Path) -> int:
+    return int(path.suffix[1:])
+
+
+@lru_cache(maxsize=96)
+def read_tables(name: str, variant: int) -> Mapping[str, pd.DataFrame]:
+    """The same as the machine reads them; hand out copies."""
+    import io
+
+    import pandas as pd
+
+    return {table: pd.read_csv(io.BytesIO(data)) for table, data in table_files(name, variant).items()}

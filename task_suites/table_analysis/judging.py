@@ -1,0 +1,133 @@
+"""Judging a turn: the agent's results against the reference's, compared in a machine that the agent never had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError
+from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.task_suites.table_analysis.prepared import PreparedTurn
+from deskgym.task_suites.table_analysis.turns import Intent, IntentOutcome
+
+TIMEOUT = 60.0  # seconds of the reference, and of the comparison
+READING = 20.0  # seconds of reading the agent's results: its functions are called, its models asked, its plots drawn
+PROBES, TRUTH = "probes_of_", "truth_of_"
+COMPARED_WITH = {"model": "sklearn.metrics", "plot": "skimage.metrics"}
+"""What comparing a result needs beside pandas, and takes long to load."""
+Wanted = dict[str, dict[str, Any]]
+
+
+class JudgeError(Exception):
+    """The reference could not be run, or the comparison is broken: nobody's fault but ours."""
+
+
+def judge(prepared: PreparedTurn, final: FinalState, limits: KernelLimits, mode: str) -> tuple[IntentOutcome, ...]:
+    """Compare the agent's variables with the reference's.
+
+    Args:
+        prepared: the turn.
+        final: with the agent's machine, whose kernel is as the agent left it.
+        limits: of the kernels.
+        mode: ``"corrected"`` or ``"paper"``, see ``deskgym.envs.guest.comparing``.
+
+    Raises:
+        JudgeError: the reference failed; see there.
+        MachineError: a machine broke.
+    """
+    if final.clean_machine is None:
+        raise JudgeError("there is no second machine to compare in")
+    turn = prepared.turn
+    second = Kernel(final.clean_machine(), limits)
+    try:
+        wanted, truths = _reference(second, prepared)
+        gold = second.take(wanted, timeout=TIMEOUT)
+    except GuestCallError as error:
+        raise JudgeError(f"the reference failed: {error}") from error
+    try:
+        got = Kernel(final.machine, limits).take(wanted, timeout=READING)
+    except GuestCallError as error:
+        return all_wrong(turn.intents, f"the results could not be read: {error}")
+    try:
+        return compare(second, gold, got, turn.intents, truths, mode)
+    except JudgeError as error:
+        try:
+            second.open(preload=prepared.preload)
+        except GuestCallError as broken:
+            raise JudgeError(f"there is no kernel to compare in: {broken}") from error
+        compare(second, gold, gold, turn.intents, truths, mode)  # raises where it is not the agent's results
+        return all_wrong(turn.intents, str(error))
+
+
+def all_wrong(intents: Sequence[Intent], why: str) -> tuple[IntentOutcome, ...]:
+    """All of a turn's results are wrong, for the same reason."""
+    return tuple(IntentOutcome(intent.name, intent.kind, False, why[:500]) for intent in intents)
+
+
+def compare(
+    kernel: Kernel, gold: bytes, got: bytes, intents: Sequence[Intent], truths: Mapping[str, Any], mode: str
+) -> tuple[IntentOutcome, ...]:
+    """Compare encoded results in a kernel that the agent has never had.
+
+    Raises:
+        JudgeError: the comparison is broken.
+    """
+    asked = [
+        {
+            "name": intent.name,
+            "kind": intent.kind,
+            "options": dict(intent.options),
+            "metric": intent.metric,
+            **({"truth": truths[intent.name]} if intent.name in truths else {}),
+        }
+        for intent in intents
+    ]
+    arguments = {"gold": gold, "got": got, "intents": asked, "mode": mode}
+    try:
+        found = kernel.call("comparing:compare_results", arguments, timeout=TIMEOUT)
+        return tuple(
+            IntentOutcome(intent.name, intent.kind, bool(one["correct"]), str(one["message"]))
+            for intent, one in zip(intents, found, strict=True)
+        )
+    except (GuestCallError, KeyError, TypeError, ValueError) as error:
+        raise JudgeError(f"the results could not be compared: {error}") from error
+
+
+def _reference(kernel: Kernel, prepared: PreparedTurn) -> tuple[Wanted, dict[str, Any]]:
+    """Run the reference; what is to be taken from both kernels, and the true values of models' rows."""
+    turn = prepared.turn
+    extra = [
+        f"{prefix}{intent.name} = {expression}"
+        for intent in turn.intents
+        for prefix, expression in ((PROBES, intent.probes), (TRUTH, intent.truth))
+        if expression
+    ]
+    cells = [*prepared.reference_cells, turn.code, *(["\n".join(extra)] if extra else [])]
+    preload = {
+        *prepared.preload,
+        *(COMPARED_WITH[intent.kind] for intent in turn.intents if intent.kind in COMPARED_WITH),
+    }
+    kernel.open(prepared.files(reference=True), cells, preload=sorted(preload), timeout=TIMEOUT)
+    names = {f"{PROBES}{intent.name}" for intent in turn.intents if intent.probes}
+    names |= {f"{TRUTH}{intent.name}" for intent in turn.intents if intent.truth}
+    values = _values(kernel, sorted(names))
+    wanted: Wanted = {intent.name: {"type": intent.kind} for intent in turn.intents}
+    for intent in turn.intents:
+        if intent.probes:
+            wanted[intent.name]["probes"] = values[f"{PROBES}{intent.name}"]
+    truths = {intent.name: values[f"{TRUTH}{intent.name}"] for intent in turn.intents if intent.truth}
+    return wanted, truths
+
+
+def _values(kernel: Kernel, names: Sequence[str]) -> dict[str, Any]:
+    """Variables of the reference's kernel, each encoded."""
+    from deskgym.envs.guest.values import answers
+
+    if not names:
+        return {}
+    found = answers(kernel.take({name: {"type": "value"} for name in names}, timeout=TIMEOUT))
+    wrong = [f"{name}: {answer}" for name, answer in found.items() if "ok" not in answer]
+    if wrong:
+        raise JudgeError(f"the reference's probes cannot be had: {'; '.join(wrong)}")
+    return {name: answer["ok"] for name, answer in found.items()}

@@ -1,0 +1,202 @@
+"""The table analysis suite: where its environment gets turns and dialogues."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deskgym.envs.errors import TaskError
+from deskgym.envs.evaluation.calls import unknown
+from deskgym.task_suites.suite import SEEDS, SPLIT_TRIES, matching
+from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
+from deskgym.task_suites.table_analysis.domains import Domain
+from deskgym.task_suites.table_analysis.drawing import Drawn, Place, TooFewOptions, draw_dialogue, draw_turn, places
+from deskgym.task_suites.table_analysis.host_run import PackagedDomains
+from deskgym.task_suites.table_analysis.turns import Turn
+
+if TYPE_CHECKING:
+    from deskgym.task_suites.table_analysis.task import AnalysisTask
+
+FOLDER = Path(__file__).parent / "dialogues"
+KEPT = 64
+"""How many instances a suite keeps, the last ones: drawing one again is then free."""
+EPISODES = ("turn", "dialogue")
+MODES = ("corrected", "paper")
+
+
+class TableAnalysisSuite:
+    """Turns or whole dialogues of dialogue files; implements ``deskgym.envs.episode.TaskSource``.
+
+    Making one reads nothing: the files are read when a task is first asked for. It is picklable.
+
+    Args:
+        folders: searched for ``*.yaml``, folders in them too.
+        episode: ``"turn"`` makes a task of every turn, with the reference's history (the paper's setting);
+            ``"dialogue"`` one of every dialogue, whose history is what the agent does.
+        mode: how results are compared, ``"corrected"`` or ``"paper"``.
+        domains: the domains by name; the package's if left out.
+        name: for messages.
+
+    Raises:
+        ValueError: no such episode or mode.
+    """
+
+    def __init__(
+        self,
+        folders: str | Path | Sequence[str | Path] = FOLDER,
+        *,
+        episode: Literal["turn", "dialogue"] = "turn",
+        mode: Literal["corrected", "paper"] = "corrected",
+        domains: Mapping[str, Domain] | None = None,
+        name: str = "table_analysis",
+    ) -> None:
+        if episode not in EPISODES:
+            raise ValueError(f"episode={episode!r}; legal are {' and '.join(map(repr, EPISODES))}")
+        if mode not in MODES:
+            raise ValueError(f"mode={mode!r}; legal are {' and '.join(map(repr, MODES))}")
+        self.name, self.episode, self.mode = name, episode, mode
+        self.folders = [Path(f) for f in ([folders] if isinstance(folders, (str, Path)) else folders)]
+        self.domains: Mapping[str, Domain] = PackagedDomains() if domains is None else domains
+        self._forget()
+
+    def _forget(self) -> None:
+        self._files: dict[str, DialogueFile] | None = None
+        self._templates: dict[str, tuple[DialogueFile, Place | None]] = {}
+        self._kept: OrderedDict[str, AnalysisTask] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        left = ("_files", "_templates", "_kept")
+        return {key: value for key, value in self.__dict__.items() if key not in left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    @property
+    def files(self) -> Mapping[str, DialogueFile]:
+        """All dialogue files by id.
+
+        Raises:
+            TaskFileError: the mistakes of all files together.
+        """
+        if self._files is None:
+            self._files = load_dialogues(self.folders, self.domains)
+        return self._files
+
+    @property
+    def templates(self) -> Mapping[str, tuple[DialogueFile, Place | None]]:
+        """All tasks by id, sorted: the dialogue, and which turn of it in which mode (None for the whole)."""
+        if not self._templates:
+            found: dict[str, tuple[DialogueFile, Place | None]] = {}
+            for file in self.files.values():
+                if self.episode == "turn":
+                    found |= {task_id: (file, place) for task_id, place in places(file).items()}
+                else:
+                    found |= {f"{file.id}/{mode}": (file, None) for mode in ("normal", "private")}
+            self._templates = dict(sorted(found.items()))
+        return self._templates
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of all splits."""
+        return sorted({split for file in self.files.values() for split in file.splits})
+
+    def ids(self, split: str | None = None) -> list[str]:
+        """The ids of all tasks, sorted; with ``split`` those that have instances in it.
+
+        Raises:
+            TaskError: there is no such split.
+        """
+        if split is None:
+            return list(self.templates)
+        if split not in self.splits:
+            raise TaskError(f"suite {self.name!r}: {unknown('split', split, self.splits)}")
+        return [task_id for task_id, (file, _) in self.templates.items() if split in file.splits]
+
+    def get(self, task_id: str, seed: int | None = None) -> AnalysisTask:
+        """One instance: of a task by ``seed`` (0 if None), or by an instance id such as ``"a/b/normal/c#1234"``.
+
+        Raises:
+            TaskError: there is no such id.
+        """
+        base, mark, number = task_id.partition("#")
+        if base not in self.templates:
+            raise TaskError(f"suite {self.name!r}: {unknown('task', base, self.templates)}")
+        if mark:
+            if not number.isdecimal() or int(number) >= SEEDS:
+                raise TaskError(f"task {task_id!r}: after the # comes a seed, 0 to {SEEDS - 1}")
+            seed = int(number)
+        return self._instance(base, _legal(task_id, seed or 0))
+
+    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> AnalysisTask:
+        """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.
+
+        Raises:
+            TaskError: nothing matches, or no instance of the split was found.
+        """
+        if pattern is not None and "#" in pattern:
+            task = self.get(pattern)
+            if split is not None and task.split != split:
+                raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
+            return task
+        candidates = matching(self, pattern, split)
+        while candidates:
+            task_id = candidates[int(rng.integers(len(candidates)))]
+            file = self.templates[task_id][0]
+            for _ in range(SPLIT_TRIES):
+                seed = int(rng.integers(SEEDS))
+                if split is None or Drawn(file, self.domains[file.domain], seed).split == split:
+                    with suppress(TooFewOptions):
+                        return self._instance(task_id, seed)
+            candidates.remove(task_id)
+        what = f"of {pattern!r} " if pattern else ""
+        raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+
+    def dialogue_ids(self) -> list[str]:
+        """The ids of all dialogues, such as ``"penguins/ines"``, sorted."""
+        return list(self.files)
+
+    def dialogue_turns(self, dialogue_id: str, seed: int = 0, private: bool = False) -> tuple[Turn, ...]:
+        """The turns of a dialogue in order, each in its own mode: code turns normal ones, choices as actions.
+
+        Raises:
+            TaskError: there is no such dialogue, or it cannot be drawn.
+        """
+        if dialogue_id not in self.files:
+            raise TaskError(f"suite {self.name!r}: {unknown('dialogue', dialogue_id, self.files)}")
+        file = self.files[dialogue_id]
+        return draw_dialogue(file, self.domains[file.domain], _legal(dialogue_id, seed), private)
+
+    def _instance(self, task_id: str, seed: int) -> AnalysisTask:
+        from deskgym.task_suites.table_analysis.task import AnalysisTask
+
+        key = f"{task_id}#{seed}"
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        file, place = self.templates[task_id]
+        domain = self.domains[file.domain]
+        if place is None:
+            turns = draw_dialogue(file, domain, seed, private=task_id.endswith("/private"))
+        else:
+            turns = (draw_turn(file, domain, task_id, place, seed),)
+        self._kept[key] = AnalysisTask(turns, self.mode)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+
+def _legal(task_id: str, seed: int) -> int:
+    if not 0 <= seed < SEEDS:
+        raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
+    return seed
+
+
+def suite(**options: Any) -> TableAnalysisSuite:
+    """The suite of our own dialogues; options as of ``TableAnalysisSuite``. Reads nothing yet."""
+    return TableAnalysisSuite(**options)

@@ -1,0 +1,179 @@
+"""Kernels in a real sandbox: what they keep, what they give, and that nothing of them stays."""
+
+import pytest
+
+from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.leavings import PLACES
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.kernels import Kernel, KernelLimits
+
+pytestmark = pytest.mark.sandbox
+LIBRARIES = ("pandas", "matplotlib")
+
+
+@pytest.fixture(scope="module")
+def machine():
+    with create_machine("sandbox", MachineConfig(screen_size=None, libraries=LIBRARIES)) as machine:
+        yield machine
+
+
+@pytest.fixture
+def kernel(machine):
+    kernel = Kernel(machine)
+    kernel.open({"t.csv": b"a,b\n1,2\n3,4\n"}, ["import pandas as pd", "t = pd.read_csv('t.csv')"])
+    yield kernel
+    machine.restore(None)
+
+
+def test_cells_keep_their_variables_and_echo_the_last_expression(kernel):
+    assert kernel.run("x = int(t['a'].sum())").stdout == ""
+    assert kernel.run("x + 1").stdout == "5\n"
+    assert kernel.run("x + 1", echo=False).stdout == ""
+
+
+def test_an_error_is_told_with_its_line(kernel):
+    execution = kernel.run("y = 1\nt['nowhere']")
+    assert execution.status == "error"
+    assert "line 2" in execution.trace
+    assert "KeyError: 'nowhere'" in execution.trace
+    assert kernel.run("y").stdout == "1\n"
+
+
+def test_first_cells_that_fail_are_an_error_with_the_traceback(machine):
+    with pytest.raises(GuestCallError, match="NameError.*undefined_thing"):
+        Kernel(machine).open({}, ["undefined_thing"])
+
+
+def test_a_restore_takes_the_session_and_keeps_the_machine(machine, kernel):
+    kernel.run("x = 1")
+    pid = machine.init_pid
+    machine.restore(None)
+    assert machine.init_pid == pid
+    kernel.open()
+    assert "NameError" in kernel.run("x").trace
+
+
+def test_a_machine_that_was_used_otherwise_starts_anew(machine, kernel):
+    assert machine.untouched
+    machine.run(["true"])
+    assert not machine.untouched
+    pid = machine.init_pid
+    machine.restore(None)
+    assert machine.init_pid != pid
+
+
+LEAVE = """
+import ctypes, os, subprocess
+for place in {places!r}:
+    try:
+        open(f"{{place}}/left", "w").write("x")
+        os.makedirs(f"{{place}}/folder/deep")
+        os.chmod(f"{{place}}/folder", 0)
+    except OSError as error:
+        print(place, error)
+libc = ctypes.CDLL(None)
+print(libc.shmget(4711, 4096, 0o1666) >= 0, libc.semget(4712, 1, 0o1666) >= 0, libc.msgget(4713, 0o1666) >= 0)
+child = subprocess.Popen(["setsid", "sleep", "1000"])
+"""
+LOOK = """
+import ctypes, os
+print([p for p in {places!r} if os.path.lexists(f"{{p}}/left") or os.path.lexists(f"{{p}}/folder")])
+libc = ctypes.CDLL(None)
+print(libc.shmget(4711, 4096, 0o666), libc.semget(4712, 1, 0o666), libc.msgget(4713, 0o666))
+others = []
+for name in os.listdir("/proc"):
+    if name.isdigit() and os.stat(f"/proc/{{name}}").st_uid == os.getuid() and int(name) != os.getpid():
+        others.append(name)
+print(others)
+"""
+
+
+def test_nothing_of_a_session_is_left(machine, kernel):
+    places = ("/tmp", "/var/tmp", "/dev/shm")
+    assert kernel.run(LEAVE.format(places=places)).stdout == "True True True\n"
+    machine.restore(None)
+    kernel.open()
+    assert kernel.run(LOOK.format(places=places)).stdout == "[]\n-1 -1 -1\n[]\n"
+
+
+def test_the_agent_can_write_only_where_it_is_cleared(kernel):
+    find = (
+        "import os, subprocess\n"
+        "own = os.getcwd()\n"
+        "found = subprocess.run(['find', '/', '(', '-path', '/proc', '-o', '-path', '/sys', '-o', '-path', own, ')',"
+        " '-prune', '-o', '(', '-type', 'd', '-o', '-type', 'f', ')', '-writable', '-print'],"
+        " capture_output=True, text=True).stdout.split()\n"
+        "print(*found)"
+    )
+    execution = kernel.run(find, timeout=120.0)
+    found = set(execution.stdout.split())
+    assert {"/tmp", "/dev/shm"} <= found
+    cleared = {*PLACES, "/run/lock"}
+    found -= {f"/dev/{name}" for name in ("full", "null", "random", "tty", "urandom", "zero")}
+    assert {place for place in found if not any(place == c or place.startswith(c + "/") for c in cleared)} == set()
+
+
+def test_a_picture_is_of_the_current_figure(kernel):
+    assert kernel.picture() is None
+    kernel.run("import matplotlib.pyplot as plt\nfigure, axes = plt.subplots(figsize=(3, 2))\naxes.bar([1, 2], [3, 4])")
+    picture = kernel.picture()
+    assert picture.shape == (600, 800, 3)
+    assert len({tuple(pixel) for pixel in picture[::10, ::10].reshape(-1, 3)}) > 2
+    assert kernel.run("figure.get_size_inches().tolist()").stdout == "[3.0, 2.0]\n"
+    kernel.run("axes.bar([1, 2], [9, 1], color='k')")
+    assert (kernel.picture() != picture).any()
+
+
+def test_files_go_in_and_out_but_not_elsewhere(kernel):
+    kernel.put("folder/data.txt", b"hello")
+    assert kernel.run("open('folder/data.txt').read()").stdout == "hello\n"
+    kernel.run(
+        "open('out.txt', 'w').write('42')\nimport os\nos.symlink('/etc/passwd', 'link')\nos.symlink('/etc', 'etc')"
+    )
+    assert kernel.get("out.txt") == b"42"
+    for name in ("link", "etc/passwd", "missing", "folder"):
+        with pytest.raises(GuestCallError):
+            kernel.get(name)
+    for name in ("../x", "/etc/x"):
+        with pytest.raises(GuestCallError, match="below"):
+            kernel.put(name, b"")
+    kernel.put("etc/own", b"x")  # the link is replaced, not followed
+    assert kernel.run("os.path.exists('/etc/own'), os.path.islink('etc')").stdout == "(False, False)\n"
+
+
+def test_limits_of_memory_and_of_files(machine):
+    kernel = Kernel(machine, KernelLimits(memory_mb=512, disk_mb=1))
+    kernel.open()
+    assert "MemoryError" in kernel.run("x = bytearray(1 << 30)").trace
+    assert "File too large" in kernel.run("open('big', 'wb').write(b'x' * (1 << 21))").trace
+
+
+def test_what_else_is_asked_is_an_error_not_the_end(kernel):
+    with pytest.raises(GuestCallError, match="KeyError"):
+        kernel._ask({"op": "nonsense"}, None)
+    assert kernel.run("1").stdout == "1\n"
+
+
+def test_without_a_kernel_there_is_a_clear_error(machine):
+    machine.restore(None)
+    with pytest.raises(GuestCallError, match="there is no kernel: open one"):
+        Kernel(machine).run("1")
+
+
+TALK = """
+import msgpack, os, stat, struct
+sockets = [fd for fd in map(int, os.listdir("/proc/self/fd")) if os.path.exists(f"/proc/self/fd/{fd}")]
+sockets = [fd for fd in sockets if stat.S_ISSOCK(os.fstat(fd).st_mode)]
+body = msgpack.packb({"status": "ok", "trace": ""})
+os.write(sockets[0], 2 * (struct.pack(">I", len(body)) + body))
+"""
+
+
+def test_a_kernel_that_speaks_unasked_is_not_listened_to(kernel):
+    assert kernel.run(TALK).status == "ok"
+    assert kernel.run("1").status == "died"
+    with pytest.raises(GuestCallError, match="there is no kernel"):
+        kernel.run("1")
+    kernel.open()
+    assert kernel.run("1").stdout == "1\n"

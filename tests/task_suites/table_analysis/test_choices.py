@@ -1,0 +1,117 @@
+"""The options of choices: distinct, balanced over seeds, and clear errors."""
+
+from collections import Counter
+
+import pytest
+from shop_domain import DOMAIN, DOMAINS, FOLDER
+
+from deskgym.envs.errors import TaskError
+from deskgym.task_suites.table_analysis.choices import CANNOT, Answers, make_choice, read_answers
+from deskgym.task_suites.table_analysis.dialogue_file import load_dialogues
+from deskgym.task_suites.table_analysis.drawing import draw_turn, places
+
+WRONG = {"one": "1", "two": "2", "three": "3", "four": "4", "again": "1", "right too": "0"}
+
+
+def drawn(task_id: str, seeds: int):
+    file = load_dialogues([FOLDER], DOMAINS)["shop/ada"]
+    return [draw_turn(file, DOMAIN, task_id, places(file)[task_id], seed) for seed in range(seeds)]
+
+
+def test_the_right_one_is_anywhere_as_often_and_options_differ():
+    choices = [make_choice(Answers("0", WRONG), f"a/b#{seed}") for seed in range(2000)]
+    counts = Counter(choice.letter for choice in choices)
+    assert sorted(counts) == ["A", "B", "C", "D"] and all(430 < count < 570 for count in counts.values())
+    for choice in choices:
+        assert len(set(choice.options)) == 4 and choice.options[choice.right] == "0"
+        assert choice.mistakes[choice.right] == "" and "right too" not in choice.mistakes
+    assert {name for choice in choices for name in choice.mistakes} == {"", "one", "two", "three", "four"}
+    assert make_choice(Answers("0", WRONG), "a/b#7") == choices[7]
+
+
+def test_too_few_options_are_none():
+    assert make_choice(Answers("0", {"a": "1", "b": "2", "c": "1", "d": "0"}), "key") is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"right": 12.4, "wrong": {}}, "'right' is a text, got 12.4"),
+        ({"right": "1", "wrong": ["2"]}, "'wrong' is a dict of mistake: text"),
+        ({"right": "1", "wrong": {"a": 2}}, "'wrong' holds texts by the mistake's name, got 'a': 2"),
+    ],
+)
+def test_ill_formed_answers_are_refused(variables: dict, message: str):
+    with pytest.raises(TaskError, match=message):
+        read_answers(variables, "best_guess", "it")
+
+
+REASONS = {"wrong reason": f"{CANNOT}: no rows.", "other reason": f"{CANNOT}: no column."}
+
+
+def test_fast_fail_is_two_values_and_two_reasons():
+    good = {"right": "1", "wrong": {"half": "0.5", **REASONS}, "answerable": True}
+    assert read_answers(good, "fast_fail", "it").answerable is True
+    for change, message in [
+        ({"answerable": 1}, "sets 'answerable' to True or False, got 1"),
+        ({"answerable": False}, "answerable is False, but right is '1'"),
+        ({"wrong": {"half": "0.5", "third": "0.3", **REASONS}}, "got 5, of which 2 are reasons"),
+        ({"wrong": {"half": "0.5", "third": "0.3", "no": REASONS["wrong reason"]}}, "got 4, of which 1 are reasons"),
+    ]:
+        with pytest.raises(TaskError, match=message):
+            read_answers({**good, **change}, "fast_fail", "it")
+
+
+def test_fast_fail_turns_have_answerable_twins():
+    turns = drawn("shop/ada/action/by-colour.fast_fail", 40)
+    kinds = Counter(turn.intents[0].kind for turn in turns)
+    assert 12 <= kinds["choice"] <= 28 and kinds["choice"] + kinds["unanswerable"] == 40
+    for turn in turns:
+        right = turn.choice.options[turn.choice.right]
+        assert right.startswith(CANNOT) == (turn.intents[0].kind == "unanswerable")
+        assert sum(option.startswith(CANNOT) for option in turn.choice.options) == 2
+
+
+def test_a_choice_has_its_own_parameters_and_right_text():
+    turns = drawn("shop/ada/action/dearest.insight_mining", 40)
+    assert len({turn.params["rank"] for turn in turns}) == 3
+    for turn in turns:
+        assert turn.params["rank"] in turn.query and "rank" not in turn.title
+        means = DOMAIN.tables(turn.variant)["sales"].groupby("town")["price"].mean().sort_values(ascending=False)
+        place = ["first", "second", "third"].index(turn.params["rank"])
+        assert turn.choice.options[turn.choice.right] == means.index[place]
+
+
+def test_a_choice_without_distinct_options_is_drawn_anew_or_refused(tmp_path):
+    text = (FOLDER / "shop-ada.yaml").read_text()
+    sometimes = text.replace(
+        '      wrong = {f"place', '      if {units} < 4: means = means[:3]\n      wrong = {f"place'
+    ).replace("for k in range(4) if", "for k in range(len(means)) if")
+    (tmp_path / "shop-ada.yaml").write_text(sometimes)
+    file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
+    task_id = "shop/ada/action/dearest.insight_mining"
+    place = places(file)[task_id]
+    turns = [draw_turn(file, DOMAIN, task_id, place, seed) for seed in range(20)]
+    assert all(turn.params["units"] >= 4 for turn in turns)
+    # What is drawn anew stays in the split of the seed, which other turns of it tell.
+    plain = "shop/ada/normal/mean-price"
+    assert [turn.split for turn in turns] == [
+        draw_turn(file, DOMAIN, plain, places(file)[plain], seed).split for seed in range(20)
+    ]
+    (tmp_path / "shop-ada.yaml").write_text(sometimes.replace("if {units} < 4: ", ""))
+    file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
+    with pytest.raises(
+        TaskError, match="shop/ada/action/dearest.insight_mining#0: a choice has fewer than 3 distinct wrong options"
+    ):
+        draw_turn(file, DOMAIN, task_id, place, 0)
+
+
+def test_failing_choice_code_names_its_line(tmp_path):
+    text = (FOLDER / "shop-ada.yaml").read_text().replace("right = order[1]", "right = order[11]")
+    (tmp_path / "shop-ada.yaml").write_text(text)
+    file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
+    task_id = "shop/ada/action/second-bar.plot_qa"
+    with pytest.raises(
+        TaskError, match=r"turn 'second-bar', seed 0: its code: IndexError.*line 2: right = order\[11\]"
+    ):
+        draw_turn(file, DOMAIN, task_id, places(file)[task_id], 0)
