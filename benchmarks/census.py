@@ -118,7 +118,7 @@ class Census:
             "zombies": sum(p.state == "Z" for p in ours),
             "strays": len(strays(table)),
             "file descriptors": sum(_count(f"/proc/{p.pid}/fd") for p in host),
-            "memory of ours, MiB": sum(_pss(p.pid) for p in host),
+            "memory of ours, MiB": sum(_own_memory(p.pid) for p in host),
             "memory available, MiB": _available(),
             "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
             "state folders": len(folders),
@@ -177,12 +177,13 @@ def _count(folder: str | Path) -> int:
         return 0
 
 
-def _pss(pid: int) -> float:
+def _own_memory(pid: int) -> float:
+    """Its share of the memory that no file backs: a file's pages count for more once another lets go of them."""
     try:
-        found = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
         return 0.0
-    return int(found[1]) / 1024 if found else 0.0
+    return sum(map(int, re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+)", rollup, re.MULTILINE))) / 1024
 
 
 def _available() -> float:

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -97,6 +97,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
         samples: list[dict[str, float]] = []
         try:
             player = Player(vector, options.seed)
+            player.warm_up(options.shares)
             for target in np.linspace(0, options.episodes, options.checkpoints + 1).round()[1:]:
                 player.play(int(target) - player.episodes)
                 vector.call("drain")
@@ -139,9 +140,18 @@ class Player:
     def __init__(self, vector: DesktopVectorEnv, seed: int) -> None:
         self.episodes, self.seconds = 0, 0.0
         self.ends: Counter[str] = Counter()
-        self._vector = vector
+        self._vector, self._seed = vector, seed
         self._steps = [0] * vector.num_envs
         vector.reset(seed=seed)
+
+    def warm_up(self, kinds: Iterable[str]) -> None:
+        """Play one episode of each kind in each environment, uncounted: what a kind needs is loaded at its first."""
+        vector = self._vector
+        for kind in kinds:
+            vector.reset(options={"task": f"soak/{kind}"})
+            for action in SCRIPT:
+                vector.step([action] * vector.num_envs)
+        vector.reset(seed=self._seed)
 
     def play(self, episodes: int) -> None:
         """Play so many more; afterwards each environment is at the start of an episode."""

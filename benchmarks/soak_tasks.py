@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import tempfile
@@ -124,7 +125,11 @@ class SoakEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self.env.reset(**arguments)
 
     def drain(self) -> None:
-        """Return when the pool has stopped what it had to stop, and prepared what it had to prepare."""
+        """Return when the pool has stopped what it had to stop, and prepared what it had to prepare.
+
+        A full collection writes into all pages that a worker shares with its fork server: none is to come in between.
+        """
+        gc.collect()
         env = self.env.unwrapped
         assert isinstance(env, DesktopEnv)
         env.prefetch()

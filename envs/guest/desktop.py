@@ -229,6 +229,7 @@ class Desktop:
 
         name = self.screen.connection.atom("AT_SPI_BUS")
         self.screen.connection.root.change_property(name, Xatom.STRING, 8, self.env["AT_SPI_BUS_ADDRESS"].encode())
+        self.screen.sync()
 
     async def _set_activation_environment(self) -> None:
         """Tell the session bus what the programs that it starts shall have in their environment."""

@@ -1,6 +1,8 @@
 """The soak: leaks planted on purpose are found, and the real thing has none."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -49,10 +51,13 @@ def test_without_one_nothing_is_found(run):
 
 @pytest.mark.sandbox
 @pytest.mark.slow
-def test_nothing_leaks_over_sixty_episodes(run):
-    status, data = run("--episodes", "60", "--envs", "2", "--checkpoints", "8")
+def test_nothing_leaks_over_sixty_episodes():
+    command = [sys.executable, "-m", "deskgym.benchmarks.soak", "--episodes", "60", "--envs", "2", "--checkpoints", "8"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=280)
+    assert done.stdout, done.stderr[-4000:]
+    data = json.loads(done.stdout)
     trends = {trend.what: trend for trend in trends_of(data)}
-    assert (status, data["leaks"]) == (0, []), [trends[name].cells() for name in data["leaks"]]
+    assert (done.returncode, data["leaks"]) == (0, []), [trends[name].cells() for name in data["leaks"]]
     assert sum(data["ends"].values()) == 60 and set(data["ends"]) <= {"solved", "failed"}
     assert data["stats"]["swaps"] >= 50
     for what, count in (("machines", 2 * 2), ("state folders", 2)):
