@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first episode's seed (default: 0)")
+    parser.add_argument(
+        "--instances", action="store_true", help="with --all: the instances #S, #S+1, ... of each task, none is drawn"
+    )
     parser.add_argument("--max-steps", type=int, metavar="N", help="step limit (default: the task's own)")
     add_env(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -40,8 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
     make_agent(arguments.agent)  # an unknown agent is an error now
-    targets = _supported(arguments) if arguments.all else [arguments.task]
-    plan = [(task, arguments.seed + k) for task in targets for k in range(arguments.episodes)]
+    if arguments.instances and not arguments.all:
+        raise ValueError("--instances goes with --all; without it, name one as --task ID#NUMBER")
+    plan = _plan(arguments)
     kwargs = env_kwargs(arguments) | {
         "task": arguments.task,
         "max_steps": arguments.max_steps,
@@ -63,6 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
             note(_line(results[-1]))
     _report(arguments, results)
     return int(any(result.outcome in ("error", "fault") for result in results))
+
+
+def _plan(arguments: argparse.Namespace) -> list[tuple[str | None, int]]:
+    """The task and the seed of each episode."""
+    seeds = range(arguments.seed, arguments.seed + arguments.episodes)
+    if not arguments.all:
+        return [(arguments.task, seed) for seed in seeds]
+    mark = "#{}" if arguments.instances else ""
+    return [(task + mark.format(seed), seed) for task in _supported(arguments) for seed in seeds]
 
 
 def matching(arguments: argparse.Namespace) -> list[str]:

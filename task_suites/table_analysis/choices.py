@@ -84,15 +84,17 @@ def _fast_fail(answers: Answers, what: str) -> Answers:
     return answers
 
 
-def make_choice(answers: Answers, key: str) -> Choice | None:
-    """The options in the order that ``key`` deals, or None where too few differ.
+def make_choice(answers: Answers, task_id: str, seed: int) -> Choice | None:
+    """The options in an order that the task and the seed deal, or None where too few differ.
 
-    The right one's place depends on the key alone, so that no letter is right more often than another.
+    The right one's place depends on these alone. It is each of the four once in four seeds from a multiple of four on,
+    so that there a constant letter earns a quarter.
     """
     if not answers.enough:
         return None
-    place = int(random.Random(f"{key} place").random() * OPTIONS)
-    rng = random.Random(f"{key} options")
+    block = random.Random(f"{task_id}#{seed // OPTIONS} places")
+    place = sorted(range(OPTIONS), key=lambda _: block.random())[seed % OPTIONS]
+    rng = random.Random(f"{task_id}#{seed} options")
     wrong = list(answers.distinct.items())
     drawn = [wrong.pop(int(rng.random() * len(wrong))) for _ in range(OPTIONS - 1)]
     drawn.insert(place, ("", answers.right))

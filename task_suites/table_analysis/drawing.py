@@ -158,7 +158,7 @@ class Drawn:
     def turn(self, task_id: str, place: Place) -> Turn | None:
         """The turn as a task, or None where the options of its choice are too few."""
         k, file = place.turn, self.file.turns[place.turn]
-        choice = make_choice(self.answers(k), f"{task_id}#{self.seed}") if file.action else None
+        choice = make_choice(self.answers(k), task_id, self.seed) if file.action else None
         if file.action and choice is None:
             return None
         codes = {name: self.fill(k, code) for name, code in file.wrong.items()}

@@ -112,6 +112,15 @@ def test_run_all_plays_every_task_and_says_what_broke(cli, science_has_bad_tasks
     assert outcomes["fake/broken"]["outcome"] == "fault" and "fire" in outcomes["fake/broken"]["message"]
 
 
+def test_run_all_instances_draws_none(cli):
+    plan = ["--all", "--instances", "--episodes", "2", "--seed", "3"]
+    status, out, _ = cli("run", "science", *plan, "--agent", "noop", *FAKE, "--json")
+    assert status == 0, out
+    assert [row["task"] for row in json.loads(out)["episodes"]] == ["fake/copy#3", "fake/copy#4"]
+    status, _, err = cli("run", "science", "--instances", *FAKE)
+    assert status == 1 and "--instances goes with --all" in err
+
+
 def test_a_recording_tells_why_its_episode_was_given_up(cli, tmp_path, monkeypatch):
     from deskgym.agents import OracleAgent
 
