@@ -87,9 +87,12 @@ def test_processes_that_go_on_behind_the_cell_end_with_the_episode(play, env):
 
 
 def test_memory_without_end(play):
-    feedbacks, score, _ = play("hoard = []\nwhile True:\n    hoard.append(bytearray(1 << 26))", "1 + 1", "DONE")
+    reserves = "import numpy\nhoard = []\nwhile True:\n    hoard.append(numpy.empty(1 << 26, 'u1'))"
+    fills = "hoard = []\nwhile True:\n    hoard.append(bytearray(1 << 26))"
+    feedbacks, score, _ = play(reserves, fills, "1 + 1", "DONE")
     assert "MemoryError" in feedbacks[0]
-    assert (feedbacks[1], score) == ("2", 0.0)
+    assert "MemoryError" in feedbacks[1] or "interrupted" in feedbacks[1]  # a busy host takes long to fill it
+    assert (feedbacks[2], score) == ("2", 0.0)
 
 
 def test_memory_in_many_processes(play):
