@@ -130,7 +130,7 @@ class AnalysisEnv(MachineEnv):
             pool=pool,
         )
         if "kernels" not in self.machine.can:
-            raise ValueError(f"machine={machine!r} has no kernels; table analysis runs on 'sandbox' and 'process'")
+            raise ValueError(f"machine={machine!r} has no kernels; legal are 'sandbox', 'qemu' and 'process'")
         self._begin(suite.draw(np.random.default_rng(0), task, split))  # another user is an error now, not in reset
         self.conversation: ConversationLike | None = None
         self._execution: Execution | None = None

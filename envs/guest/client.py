@@ -89,7 +89,7 @@ class GuestClient:
     def _call(self, method: str, timeout: float, params: dict[str, Any]) -> dict[str, Any]:
         if self.lost:
             raise GuestLost(f"the guest is lost: {self.lost}")
-        self.touched = self.touched or not (method == "hello" or method.startswith("kernel_"))
+        self.touched = self.touched or not (method in ("hello", "wake") or method.startswith("kernel_"))
         deadline = time.monotonic() + timeout + self._stretch(params)
         self._number += 1
         frame = pack({"id": self._number, "method": method, "params": params})

@@ -26,7 +26,6 @@ from .kernel_session import Session
 from .leavings import Leavings
 from .processes import Collector, Reaper
 
-READY = 60.0  # seconds for the libraries to load
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _numbers = itertools.count(1)
 
@@ -42,8 +41,12 @@ class Kernels:
         self._leavings = Leavings(config)
         self._session: Session | None = None
 
-    async def warm(self, preload_also: Sequence[str] = ()) -> dict[str, Any]:
-        """Have an interpreter ready that has loaded what kernels use, and these modules."""
+    async def warm(self, preload_also: Sequence[str] = (), deadline: float = 60.0) -> dict[str, Any]:
+        """Have an interpreter ready, within ``deadline`` seconds, that has loaded what kernels use and these modules.
+
+        Returns:
+            ``libraries``: the folder of the libraries, or None.
+        """
         more = tuple(name for name in preload_also if name not in self._preloaded)
         if self._forks is None or more:
             if self._forks is not None:
@@ -52,8 +55,8 @@ class Kernels:
             self._forks = Forks(
                 self._config, self._env, partial(preload, self._config, self._preloaded), run_kernel, "the kernel"
             )
-        await self._forks.ready(READY)
-        return {}
+        await self._forks.ready(deadline)
+        return {"libraries": self._config.libraries}
 
     async def open(
         self,
@@ -63,6 +66,7 @@ class Kernels:
         memory_mb: int = 2048,
         disk_mb: int = 256,
         timeout: float = 30.0,
+        deadline: float = 60.0,
     ) -> dict[str, Any]:
         """Open a session in place of the present one.
 
@@ -73,6 +77,7 @@ class Kernels:
             memory_mb: of each of its processes.
             disk_mb: of each file that it writes.
             timeout: seconds for all cells together.
+            deadline: seconds for the interpreter to be ready.
 
         Returns:
             ``ms``: how long each cell took.
@@ -81,7 +86,7 @@ class Kernels:
             KernelFailed: a cell failed; the message has its traceback.
         """
         await self.close()
-        await self.warm(preload_also)
+        await self.warm(preload_also, deadline)
         assert self._forks is not None
         number = next(_numbers)
         folder = f"{self._leavings.prepare()}/session-{number}"
@@ -103,9 +108,9 @@ class Kernels:
         return {"ms": took}
 
     async def run(
-        self, text: str, timeout: float = 30.0, output_limit: int = 1 << 16, echo: bool = True
+        self, text: str, seconds: float = 30.0, output_limit: int = 1 << 16, echo: bool = True
     ) -> dict[str, Any]:
-        """Run a cell.
+        """Run a cell, which is interrupted after ``seconds``: the user's own limit, the same on slow machines.
 
         Returns:
             ``status``: ``"ok"``, ``"error"`` (with ``trace``), ``"timeout"`` (it was interrupted, the session lives) or
@@ -117,7 +122,7 @@ class Kernels:
         err_read, err_write = os.pipe()
         out, err = Collector(self._loop, out_read, limit), Collector(self._loop, err_read, limit)
         request = {"op": "run", "text": text, "echo": echo}
-        answer, late = await session.ask(request, timeout, (out_write, err_write))
+        answer, late = await session.ask(request, seconds, (out_write, err_write))
         status = "died" if answer is None else "timeout" if late else answer.get("status")
         stdout, stderr = out.finish(), err.finish()
         if answer is None:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 
 from .config import GuestConfig
 from .errors import KernelFailed
@@ -13,6 +14,9 @@ from .processes import process_table
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock", "/var/crash", "/run/screen")
 """Where anybody may make files; ``tests/envs/guest/test_kernel_sandbox.py`` looks for others."""
+
+_LEAST = {"fs/mqueue/queues_max": "0", "kernel/keys/maxbytes": "1"}
+"""Limits in /proc/sys of what no file names: without /dev/mqueue message queues, and keys in the Linux kernel."""
 
 _IPC = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 """System V's shared memory, message queues and semaphores, and how /proc/sysvipc calls their numbers."""
@@ -40,6 +44,9 @@ class Leavings:
             if self._config.uid is not None:
                 for place in (self._config.home, self._config.runtime_dir):
                     _take_over(place)
+                for limit, value in _LEAST.items():
+                    with suppress(OSError):  # a sandbox's guest may not; it has /dev/mqueue, and no calls for keys
+                        _write(f"/proc/sys/{limit}", value)
             self._prepared = True
         return self._folder
 
@@ -58,6 +65,11 @@ class Leavings:
             left += _clear_ipc(self._config.uid)
         if left:
             raise KernelFailed(f"a session left what cannot be removed: {left[:5]}")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def _take_over(place: str) -> None:

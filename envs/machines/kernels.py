@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deskgym.envs.errors import GuestCallError, GuestLost
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.guest.protocol import unpack
 
 if TYPE_CHECKING:
     from deskgym.envs.guest.client import GuestClient
     from deskgym.envs.machines.base import Machine
 
-START = 90.0  # seconds for the libraries to load, once per machine
+LOADING = 60.0  # seconds for the libraries to load, once per machine
 GRACE = 15.0
 FORGETTING = 5.0
 PICTURE = 800, 600
@@ -97,13 +97,14 @@ class Kernel:
         """
         answer = self._machine.guest.call(
             "kernel_open",
-            START + timeout,
+            LOADING + timeout + 2 * GRACE,
             files=dict(files or {}),
             cells=list(cells),
             preload_also=list(preload),
             memory_mb=self.limits.memory_mb,
             disk_mb=self.limits.disk_mb,
             timeout=timeout,
+            deadline=LOADING,
         )
         return [float(ms) for ms in answer.get("ms", ())]
 
@@ -111,7 +112,7 @@ class Kernel:
         """Run a cell; the value of a last expression is printed."""
         seconds = self.limits.timeout if timeout is None else timeout
         answer = self._machine.guest.call(
-            "kernel_run", seconds + GRACE, text=text, timeout=seconds, output_limit=self.limits.output, echo=echo
+            "kernel_run", seconds + GRACE, text=text, seconds=seconds, output_limit=self.limits.output, echo=echo
         )
         try:
             status, out, err, trace = (str(answer[name]) for name in ("status", "stdout", "stderr", "trace"))
@@ -179,6 +180,18 @@ class Kernel:
     def _ask(self, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         seconds = self.limits.timeout if timeout is None else timeout
         return self._machine.guest.call("kernel_ask", seconds + GRACE, request=request, timeout=seconds)
+
+
+def warm_kernels(guest: GuestClient) -> bool:
+    """Load what kernels use ahead; whether the machine has the config's libraries.
+
+    Raises:
+        MachineError: they did not load in time.
+    """
+    try:
+        return bool(guest.call("kernel_warm", LOADING + GRACE, deadline=LOADING).get("libraries"))
+    except GuestCallError as error:
+        raise MachineError(f"the libraries of kernels were not loaded: {error}", "start_failed") from error
 
 
 def close_kernels(guest: GuestClient) -> bool:

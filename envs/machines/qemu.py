@@ -15,8 +15,10 @@ from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.machines import live, qemu_boots, qemu_snapshots
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.image import Image, find_image
+from deskgym.envs.machines.image.image import remedy
+from deskgym.envs.machines.kernels import close_kernels, warm_kernels
 from deskgym.envs.machines.qemu_command import Attached, Hardware, command, disk_node, top_node
-from deskgym.envs.machines.qemu_disks import guest_disk, screen_bytes, screen_memory
+from deskgym.envs.machines.qemu_disks import guest_disk, libraries_disk, screen_bytes, screen_memory
 from deskgym.envs.machines.qemu_folders import link, new_folder, remove_at_exit
 from deskgym.envs.machines.qemu_host import find_qemu, new_layer, pick_accel, qemu_version
 from deskgym.envs.machines.qemu_memory import copy_file, copy_memory
@@ -60,7 +62,7 @@ class QemuMachine(Machine):
     kind = "qemu"
     isolates = True
     enforces = frozenset({"memory", "processes"})
-    can = Machine.can | {"programs"}
+    can = Machine.can | {"programs", "kernels"}
 
     def __init__(
         self,
@@ -87,6 +89,8 @@ class QemuMachine(Machine):
         self._run: Run | None = None
         self._folder: Path | None = None
         self._disks: list[Path] = []
+        self._read_only: list[Path] = []
+        self._booted = False  # it is what a boot gives, or was restored to that
         self._memory: Path | None = None
         self._screen = -1
         self._desktop: dict[str, Any] | None = None
@@ -107,6 +111,8 @@ class QemuMachine(Machine):
 
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Return to the snapshot, its programs running, or to the desktop after the boot; see ``Machine.restore``."""
+        if snapshot is None and self.untouched and close_kernels(self.guest):
+            return
         image, hardware = self._resolve()
         frozen = None if snapshot is None else qemu_snapshots.open_snapshot(snapshot, hardware)
         self.stop()
@@ -114,6 +120,7 @@ class QemuMachine(Machine):
         try:
             if frozen is None:
                 self._start_afresh(image, hardware)
+                self._booted = True
             else:
                 self._thaw(image, hardware, frozen)
         except OSError as error:
@@ -151,7 +158,8 @@ class QemuMachine(Machine):
         run, self._run = self._run, None
         folder, self._folder = self._folder, None
         screen, self._screen = self._screen, -1
-        self._disks, self._memory, self._desktop = [], None, None
+        self._disks, self._read_only, self._memory, self._desktop = [], [], None, None
+        self._booted = False
         if screen >= 0:
             os.close(screen)
         if os.getpid() != self._owner:
@@ -170,6 +178,13 @@ class QemuMachine(Machine):
         if self._run is None or self._guest is None or os.getpid() != self._owner:
             return False
         return self._guest.lost is None and self._run.alive
+
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``. Never where the agent may be root, or has a desktop: it could leave anything."""
+        if not self.alive or self._guest is None:
+            return False
+        return self._booted and not (self._guest.touched or self._sudo or self.config.screen_size)
 
     def turn(self) -> AbstractContextManager[object]:
         """See ``Machine.turn``: two machines per core are made ready at once."""
@@ -222,6 +237,7 @@ class QemuMachine(Machine):
             hardware = Hardware(
                 image=image.hash,
                 guest=guest_disk(image.python).name,
+                libraries=libraries.name if (libraries := self._libraries(image)) else None,
                 qemu=qemu_version(),
                 accel=accel,
                 cpus=self._cpus,
@@ -236,6 +252,10 @@ class QemuMachine(Machine):
             self.slowness = SLOWNESS[accel]
         self._known[0].verify()
         return self._known
+
+    def _libraries(self, image: Image) -> Path | None:
+        names = self.config.libraries
+        return libraries_disk(tuple(names), image.python) if names else None
 
     def _start_afresh(self, image: Image, hardware: Hardware) -> None:
         """From the snapshot of the boot; where there is none, or it is of no use, from the kernel."""
@@ -261,7 +281,8 @@ class QemuMachine(Machine):
         from deskgym.envs.guest.client import GuestClient
 
         folder = self._folder = new_folder("machine")
-        link(guest_disk(image.python), folder / "guest.ext4")
+        disks = [guest_disk(image.python), self._libraries(image)]
+        self._read_only = qemu_snapshots.link_read_only([disk for disk in disks if disk], folder)
         self._disks = [new_layer(image, folder / qemu_snapshots.layer_name(0))]
         if hardware.screen is not None:
             self._screen = screen_memory(hardware.screen)
@@ -271,6 +292,12 @@ class QemuMachine(Machine):
             if hardware.screen is not None:
                 width, height = hardware.screen
                 self._desktop = self._guest.call("desktop", BOOT_TIMEOUT, width=width, height=height, glx=hardware.glx)
+            if hardware.libraries is not None and not warm_kernels(self._guest):
+                raise MachineError(
+                    f"image {image.full_name} does not mount the libraries of kernels: it was built by an older "
+                    f"deskgym; {remedy(image.name)}",
+                    kind="bad_image",
+                )
         except GuestLost as error:
             said = run.log()[-2000:] or "nothing"
             raise MachineError(f"the virtual machine did not boot: {error}; it said: {said}", "start_failed") from error
@@ -282,7 +309,7 @@ class QemuMachine(Machine):
         folder = self._folder = new_folder("machine")
         self._memory = folder / "memory"
         link(frozen.memory, self._memory)
-        link(frozen.guest_disk, folder / "guest.ext4")
+        self._read_only = qemu_snapshots.link_read_only(frozen.read_only, folder)
         below = qemu_snapshots.link_disks(frozen.disks, folder)
         self._disks = [*below, new_layer(image, folder / qemu_snapshots.layer_name(len(below)))]
         self._desktop = frozen.desktop
@@ -313,7 +340,7 @@ class QemuMachine(Machine):
                 kernel=image.kernel,
                 initrd=image.initrd,
                 disks=[image.disk, *self._disks],
-                guest_disk=folder / "guest.ext4",
+                read_only=self._read_only,
                 guest=guest_theirs.fileno(),
                 control=control_theirs.fileno(),
                 view=view,
@@ -357,7 +384,7 @@ class QemuMachine(Machine):
                 if hardware.screen is not None:
                     with frozen.screen.open("w+b") as target:
                         copy_file(self._screen, target.fileno(), screen_bytes(hardware.screen))
-                link(self._folder / "guest.ext4", frozen.guest_disk)
+                qemu_snapshots.link_read_only(self._read_only, folder)
                 qemu_snapshots.link_disks(self._disks, folder)
                 self._cover_disk(image, run)
         except (OSError, ValueError) as error:

@@ -23,6 +23,7 @@ class Hardware:
     Attributes:
         image: hash of the image that it was booted from.
         guest: name of the guest's disk, which has its hash in it.
+        libraries: likewise of the disk with kernels' libraries, or None.
         qemu: QEMU's version: what devices save differs between versions.
         accel: ``"kvm"`` or ``"tcg"``.
         cpus: virtual processors.
@@ -36,6 +37,7 @@ class Hardware:
 
     image: str
     guest: str
+    libraries: str | None
     qemu: str
     accel: str
     cpus: int
@@ -72,7 +74,7 @@ class Attached:
         kernel: the image's kernel.
         initrd: its initial RAM disk.
         disks: the image's disk and the layers over it, the one that is written to last.
-        guest_disk: the guest's disk.
+        read_only: the guest's disk, and the libraries' where it has them.
         guest: descriptor of the guest's channel.
         control: descriptor of the monitor's.
         view: path of the socket that a viewer connects to.
@@ -86,7 +88,7 @@ class Attached:
     kernel: Path
     initrd: Path
     disks: Sequence[Path]
-    guest_disk: Path
+    read_only: Sequence[Path]
     guest: int
     control: int
     view: Path
@@ -156,7 +158,7 @@ def _kernel(hardware: Hardware, attached: Attached) -> list[str]:
     ):  # without "reliable" the time stamp counter is given up for a clock that is slow to read
         line += ["tsc=reliable", "deskgym.emulated"]
     line += ["deskgym.screen"] * (hardware.screen is not None) + ["deskgym.network"] * hardware.network
-    line += ["deskgym.sudo"] * hardware.sudo
+    line += ["deskgym.sudo"] * hardware.sudo + ["deskgym.libraries"] * (hardware.libraries is not None)
     return ["-kernel", str(attached.kernel), "-initrd", str(attached.initrd), "-append", " ".join(line)]
 
 
@@ -166,9 +168,11 @@ def _disks(attached: Attached) -> list[str]:
     for below, node, path in zip(nodes, nodes[1:], attached.disks, strict=False):
         read_only = path != attached.disks[-1]
         options += ["-blockdev", json.dumps(disk_node(str(node), path, below, read_only))]
-    guest = {"driver": "raw", "node-name": "guest-disk", "read-only": True, "file": _file(attached.guest_disk, True)}
     options += ["-device", f"virtio-blk-pci,drive={top_node(len(attached.disks))},id=root-device"]
-    return [*options, "-blockdev", json.dumps(guest), "-device", "virtio-blk-pci,drive=guest-disk,id=guest-device"]
+    for name, path in zip(("guest", "libraries"), attached.read_only, strict=False):  # /dev/vdb and /dev/vdc
+        raw = {"driver": "raw", "node-name": f"{name}-disk", "read-only": True, "file": _file(path, True)}
+        options += ["-blockdev", json.dumps(raw), "-device", f"virtio-blk-pci,drive={name}-disk,id={name}-device"]
+    return options
 
 
 def disk_node(node: str, path: Path, below: str | None, read_only: bool = False) -> dict[str, object]:

@@ -1,20 +1,23 @@
-"""The small disks that a virtual machine gets besides its image's: the guest's, and the one for its framebuffer."""
+"""The disks that a virtual machine gets besides its image's: the guest's, the libraries', the framebuffer's."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.guest_runtime import build_guest_runtime
+from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.qemu_folders import base_folder
 from deskgym.envs.machines.qemu_memory import copy_file
 from deskgym.envs.machines.sandbox_host import find_tool
 
+_OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
 _COMPILED_ONLY = ("PIL", "pillow.libs", "pillow")  # the image has its own
 _FIXED = (
     "-U",
@@ -38,12 +41,43 @@ def guest_disk(python: str) -> Path:
             if not _is_ours(python):
                 for name in _COMPILED_ONLY:
                     shutil.rmtree(tree / name, ignore_errors=True)
-            size = sum(f.lstat().st_size + 4096 for f in tree.rglob("*"))
-            made = Path(work, "disk")
-            make_ext4(str(made), size * 5 // 4 + (4 << 20), "-d", str(tree))
-            made.rename(disk)
+            _fill_disk(disk, tree, Path(work))
     os.utime(disk)
     return disk
+
+
+@cache
+def libraries_disk(names: tuple[str, ...], python: str) -> Path:
+    """A read-only disk with Python libraries for kernels, for an image with this version of Python; built once.
+
+    Args:
+        names: see ``deskgym.envs.machines.libraries.build_libraries``.
+        python: such as ``"3.11"``.
+
+    Raises:
+        MachineError: one of them is not installed here, or they are compiled for another Python than the image's.
+    """
+    if not _is_ours(python):
+        raise MachineError(
+            f"kernels' libraries ({', '.join(names)}) are compiled for this Python, {_OURS}, and the virtual machine's "
+            f"image has Python {python}: use machine='sandbox', or an image that has Python {_OURS}",
+            kind="not_installed",
+        )
+    libraries = build_libraries(names)
+    disk = base_folder() / f"{libraries.name}.ext4"
+    if not disk.exists():
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=disk.parent) as work:
+            _fill_disk(disk, libraries, Path(work))
+    os.utime(disk)
+    return disk
+
+
+def _fill_disk(disk: Path, tree: Path, work: Path) -> None:
+    """Make a disk of a folder; ``work`` is on its file system, and may be filled."""
+    size = sum(f.lstat().st_size + 4096 for f in tree.rglob("*"))
+    made = work / "disk"
+    make_ext4(str(made), size * 5 // 4 + (4 << 20), "-d", str(tree))
+    made.rename(disk)
 
 
 def _link(source: str, target: str) -> None:
@@ -54,9 +88,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _is_ours(python: str) -> bool:
-    import sys
-
-    return python == f"{sys.version_info.major}.{sys.version_info.minor}"
+    return python == _OURS
 
 
 def screen_bytes(size: tuple[int, int]) -> int:

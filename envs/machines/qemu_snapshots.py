@@ -50,9 +50,10 @@ class Frozen:
         return self.folder / "screen"
 
     @property
-    def guest_disk(self) -> Path:
-        """The guest's disk."""
-        return self.folder / "guest.ext4"
+    def read_only(self) -> list[Path]:
+        """The guest's disk, and the libraries' where it has them."""
+        names = (self.hardware.get(key) for key in ("guest", "libraries"))
+        return [self.folder / name for name in names if name]
 
     @property
     def disks(self) -> list[Path]:
@@ -80,7 +81,7 @@ class Frozen:
             raise ValueError(f"{folder} is no snapshot of a virtual machine, or it was dropped") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"the snapshot {folder} cannot be read: {error}") from error
-        missing = [p.name for p in (frozen.memory, frozen.state, frozen.guest_disk, *frozen.disks) if not p.exists()]
+        missing = [p.name for p in (frozen.memory, frozen.state, *frozen.read_only, *frozen.disks) if not p.exists()]
         if missing:
             raise ValueError(f"the snapshot {folder} has lost {', '.join(missing)}")
         size = frozen.memory.stat().st_size
@@ -112,6 +113,13 @@ def link_disks(disks: Sequence[Path], folder: Path) -> list[Path]:
         linked.append(folder / layer_name(number))
         link(disk, linked[-1])
     return linked
+
+
+def link_read_only(disks: Sequence[Path], folder: Path) -> list[Path]:
+    """Give the disks that are only read the same names in another folder."""
+    for disk in disks:
+        link(disk, folder / disk.name)
+    return [folder / disk.name for disk in disks]
 
 
 def layer_name(number: int) -> str:

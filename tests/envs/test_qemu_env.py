@@ -1,4 +1,4 @@
-"""Science tasks on virtual machines: a reset is a restore, and a killed machine costs its episode and nothing else."""
+"""Tasks on virtual machines: a reset is a restore, and a killed machine costs its episode and nothing else."""
 
 import os
 import signal
@@ -41,9 +41,9 @@ def env():
     assert [path.name for path in base_folder().iterdir() if own in path.name] == []
 
 
-def play(env):
-    """Play the oracle; the last step's reward and info."""
-    for action in env.unwrapped.oracle():
+def play(env, actions=None):
+    """Play the oracle, or these actions; the last step's reward and info."""
+    for action in actions or env.unwrapped.oracle():
         _, reward, terminated, truncated, info = env.step(action)
         if terminated or truncated:
             return reward, info
@@ -91,6 +91,28 @@ def test_a_pool_prepares_the_next_by_a_restore():
         _, info = env.reset()
         assert info["stats"]["swaps"] >= 1 and info["stats"].get("faults", 0) == 0
         assert play(env)[0] == 1
+    finally:
+        env.close()
+
+
+def test_turns_of_table_analysis():
+    options = {"task": "penguins/ines/normal/mean-mass", "machine": "qemu", "machine_options": {"accel": "tcg"}}
+    env = gym.make("deskgym/TableAnalysis-v0", **options)
+    try:
+        env.reset(seed=0)
+        pid = env.unwrapped.machine.pid
+        assert play(env)[0] == 1
+        env.reset(seed=1)
+        assert env.unwrapped.machine.pid == pid, "another machine was started, though only kernels were used in it"
+        for name in env.unwrapped.task.wrong_attempts:
+            env.reset(seed=1)
+            reward, info = play(env, env.unwrapped.attempt(name))
+            assert reward == 0 and info["verdict"]["error"] is None, name
+        env.close()
+        env.reset(seed=2)
+        assert env.unwrapped.machine.pid != pid
+        assert play(env)[0] == 1
+        assert env.unwrapped.stats["faults"] == 0
     finally:
         env.close()
 

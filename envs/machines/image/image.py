@@ -63,7 +63,7 @@ class Image:
             raise MachineError(f"{folder} is no image: it has no {MANIFEST}", kind="no_image") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = f"{path} cannot be read ({type(error).__name__}: {error})"
-            raise MachineError(f"{message}; {_remedy(folder.name.rpartition('-')[0])}", kind="bad_image") from error
+            raise MachineError(f"{message}; {remedy(folder.name.rpartition('-')[0])}", kind="bad_image") from error
 
     @property
     def full_name(self) -> str:
@@ -140,7 +140,7 @@ class Image:
     def _bad(self, file: str, got: str, expected: str) -> MachineError:
         return MachineError(
             f"image {self.full_name} is damaged: {self.folder / file}: got {got}, expected {expected}; "
-            f"{_remedy(self.name)}",
+            f"{remedy(self.name)}",
             kind="bad_image",
         )
 
@@ -151,6 +151,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _remedy(name: str) -> str:
+def remedy(name: str) -> str:
+    """What to do where the image of this name is of no use."""
     recipe = name if is_stock(name) else "RECIPE"
     return f"build it again with `deskgym image build {recipe} --force`"

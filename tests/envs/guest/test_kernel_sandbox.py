@@ -1,20 +1,31 @@
-"""Kernels in a real sandbox: what they keep, what they give, and that nothing of them stays."""
+"""Kernels in a real sandbox and a real virtual machine: what they keep and give, and that nothing of them stays."""
 
 import pytest
 
-from deskgym.envs.errors import GuestCallError
+from deskgym.envs.analysis_env import LIBRARIES
+from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.leavings import PLACES
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.image import find_image
 from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.envs.machines.qemu_host import find_qemu
 
-pytestmark = pytest.mark.sandbox
-LIBRARIES = ("pandas", "matplotlib")
+SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
+QEMU = pytest.param("qemu", marks=[pytest.mark.slow, pytest.mark.qemu])
 
 
-@pytest.fixture(scope="module")
-def machine():
-    with create_machine("sandbox", MachineConfig(screen_size=None, libraries=LIBRARIES)) as machine:
+@pytest.fixture(scope="module", params=[SANDBOX, QEMU])
+def machine(request):
+    options = {}
+    if request.param == "qemu":
+        options["accel"] = "tcg"
+        try:
+            find_qemu()
+            find_image("science").verify()
+        except MachineError as error:
+            pytest.skip(f"no virtual machine here: {error}")
+    with create_machine(request.param, MachineConfig(screen_size=None, libraries=LIBRARIES), **options) as machine:
         yield machine
 
 
@@ -24,6 +35,11 @@ def kernel(machine):
     kernel.open({"t.csv": b"a,b\n1,2\n3,4\n"}, ["import pandas as pd", "t = pd.read_csv('t.csv')"])
     yield kernel
     machine.restore(None)
+
+
+def process_of(machine):
+    """The host's process that the machine is."""
+    return machine.pid if machine.kind == "qemu" else machine.init_pid
 
 
 def test_cells_keep_their_variables_and_echo_the_last_expression(kernel):
@@ -47,9 +63,9 @@ def test_first_cells_that_fail_are_an_error_with_the_traceback(machine):
 
 def test_a_restore_takes_the_session_and_keeps_the_machine(machine, kernel):
     kernel.run("x = 1")
-    pid = machine.init_pid
+    pid = process_of(machine)
     machine.restore(None)
-    assert machine.init_pid == pid
+    assert process_of(machine) == pid
     kernel.open()
     assert "NameError" in kernel.run("x").trace
 
@@ -58,11 +74,13 @@ def test_a_machine_that_was_used_otherwise_starts_anew(machine, kernel):
     assert machine.untouched
     machine.run(["true"])
     assert not machine.untouched
-    pid = machine.init_pid
+    pid = process_of(machine)
     machine.restore(None)
-    assert machine.init_pid != pid
+    assert process_of(machine) != pid
 
 
+KEYS = {"add_key": 248, "keyctl": 250, "search": 10, "user_keyring": -4}
+"""Numbers of system calls on x86-64, and of linux/keyctl.h."""
 LEAVE = """
 import ctypes, os, subprocess
 for place in {places!r}:
@@ -74,13 +92,17 @@ for place in {places!r}:
         print(place, error)
 libc = ctypes.CDLL(None)
 print(libc.shmget(4711, 4096, 0o1666) >= 0, libc.semget(4712, 1, 0o1666) >= 0, libc.msgget(4713, 0o1666) >= 0)
+libc.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None)
+libc.syscall({add_key}, b"user", b"left", b"x", 1, {user_keyring})
 child = subprocess.Popen(["setsid", "sleep", "1000"])
 """
 LOOK = """
-import ctypes, os
+import ctypes, errno, os
 print([p for p in {places!r} if os.path.lexists(f"{{p}}/left") or os.path.lexists(f"{{p}}/folder")])
-libc = ctypes.CDLL(None)
+libc = ctypes.CDLL(None, use_errno=True)
 print(libc.shmget(4711, 4096, 0o666), libc.semget(4712, 1, 0o666), libc.msgget(4713, 0o666))
+print(libc.mq_open(b"/left", os.O_RDWR), ctypes.get_errno() == errno.ENOENT)
+print(libc.syscall({keyctl}, {search}, {user_keyring}, b"user", b"left", 0))
 others = []
 for name in os.listdir("/proc"):
     if name.isdigit() and os.stat(f"/proc/{{name}}").st_uid == os.getuid() and int(name) != os.getpid():
@@ -90,11 +112,11 @@ print(others)
 
 
 def test_nothing_of_a_session_is_left(machine, kernel):
-    places = ("/tmp", "/var/tmp", "/dev/shm")
-    assert kernel.run(LEAVE.format(places=places)).stdout == "True True True\n"
+    names = {"places": ("/tmp", "/var/tmp", "/dev/shm"), **KEYS}
+    assert kernel.run(LEAVE.format(**names)).stdout == "True True True\n"
     machine.restore(None)
     kernel.open()
-    assert kernel.run(LOOK.format(places=places)).stdout == "[]\n-1 -1 -1\n[]\n"
+    assert kernel.run(LOOK.format(**names)).stdout == "[]\n-1 -1 -1\n-1 True\n-1\n[]\n"
 
 
 def test_the_agent_can_write_only_where_it_is_cleared(kernel):

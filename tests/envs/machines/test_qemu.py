@@ -111,6 +111,7 @@ def test_it_is_a_whole_operating_system(machine):
 
 def test_an_agent_that_is_let_becomes_root():
     with new(sudo=True) as machine:
+        assert not machine.untouched, "root could leave anything"
         assert machine.run(["sudo", "id", "-un"]).stdout == b"root\n"
         assert machine.run(["id", "-un"]).stdout == b"user\n"
 
@@ -122,6 +123,9 @@ def test_a_machine_that_may_reach_the_network_has_a_way_to_it():
 
 def test_its_screen_shows_what_is_done_and_survives_a_restore():
     with new(MachineConfig(screen_size=(640, 400))) as machine:
+        machine.stop()
+        machine.start()  # from the kept boot
+        assert not machine.untouched, "programs of a desktop could leave anything"
         machine.display.perform([{"t": "move", "x": 100, "y": 100}], SettlePolicy())
         before = machine.display.capture()
         snapshot = machine.snapshot()
