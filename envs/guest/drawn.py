@@ -12,6 +12,8 @@ from . import drawn_marks as marks
 WIDTH, HEIGHT = 800, 600
 """Pixels of a picture (Tapilot-Crossing, comparison of plots)."""
 DPI = 100
+FAINT = 5
+"""Levels of 255 by which a pixel of a channel must change to be seen."""
 _TEXT = 200
 
 
@@ -66,6 +68,12 @@ def _current() -> Any | None:
 
 def render(figure: Any) -> bytes:
     """The figure as a PNG of ``WIDTH`` x ``HEIGHT`` pixels, RGB on white, by Agg; the figure stays as it was."""
+    buffer = io.BytesIO()
+    _page(figure).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _page(figure: Any) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -82,16 +90,14 @@ def render(figure: Any) -> bytes:
         figure.set_canvas(canvas)
         figure.dpi = dpi
         figure.set_size_inches(size, forward=False)
-    buffer = io.BytesIO()
-    page.save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
+    return page
 
 
 def drawn(figure: Any) -> list[dict[str, Any]]:
     """The data in each of the figure's axes, which must have been drawn once: ``render`` does.
 
-    Axes in which nothing is drawn, and colour bars, are left out. All coordinates are float64 arrays in the units of
-    the axes: a date is matplotlib's number of it. Of each axes:
+    Axes in which nothing is drawn or nothing of it can be seen, and colour bars, are left out. All coordinates are
+    float64 arrays in the units of the axes: a date is matplotlib's number of it. Of each axes:
 
     - ``lines``: list of (x, y), each of shape (n,);
     - ``points``: list of (x, y): scatter plots, one of at most 20 colours as one series a colour, and lines that have
@@ -106,8 +112,28 @@ def drawn(figure: Any) -> list[dict[str, Any]]:
     - ``period``: ``""``, or the frequency of the ordinals that pandas has put on the x axis;
     - ``texts``: title, labels and legend, for messages.
     """
-    found = [_axes(axes) for axes in figure.get_axes() if axes.get_visible() and axes.get_label() != "<colorbar>"]
-    return [data for data in found if any(data[kind] for kind in marks.KINDS)]
+    found = [axes for axes in figure.get_axes() if axes.get_visible() and axes.get_label() != "<colorbar>"]
+    all_data = [(axes, _axes(axes)) for axes in found]
+    page = _page(figure)
+    return [data for axes, data in all_data if any(data[kind] for kind in marks.KINDS) and _shows(figure, axes, page)]
+
+
+def _shows(figure: Any, axes: Any, page: Any) -> bool:
+    """Whether the figure's page is another one without the axes' marks.
+
+    Else nobody can see them: they have the background's colour, no width, or lie outside the limits or below a cover.
+    """
+    from PIL import ImageChops
+
+    visible = [artist for artist in marks.artists(axes) if artist.get_visible()]
+    for artist in visible:
+        artist.set_visible(False)
+    try:
+        difference: Any = ImageChops.difference(page, _page(figure))
+    finally:
+        for artist in visible:
+            artist.set_visible(True)
+    return any(high > FAINT for _, high in difference.getextrema())
 
 
 def _axes(axes: Any) -> dict[str, Any]:

@@ -26,6 +26,20 @@ def of_axes(axes: Any) -> dict[str, list[Any]]:
     return found
 
 
+def artists(axes: Any) -> list[Any]:
+    """What draws the marks: all that is placed by data alone."""
+    found = [*axes.lines, *axes.patches, *axes.collections, *axes.images]
+    return [
+        artist for artist in found if any(all(t.contains_branch_seperately(axes.transData)) for t in _placing(artist))
+    ]
+
+
+def _placing(artist: Any) -> list[Any]:
+    """The transforms that say where an artist is."""
+    more = [artist.get_offset_transform()] if hasattr(artist, "get_offset_transform") else []
+    return [artist.get_transform(), *more]
+
+
 def categories(axis: Any) -> tuple[Any, list[str]] | None:
     """Positions and labels of an axis of categories, or None for an axis of numbers.
 
@@ -58,7 +72,7 @@ def _number(label: str) -> float | None:
 
 
 def _visible(artist: Any) -> bool:
-    return bool(artist.get_visible()) and artist.get_alpha() != 0
+    return bool(artist.get_visible())
 
 
 def _column(values: Any) -> Any:

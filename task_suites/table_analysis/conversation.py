@@ -11,7 +11,7 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.machines.base import Machine
-from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.envs.machines.kernels import FORGETTING, Kernel, KernelLimits
 from deskgym.task_suites.table_analysis.judging import JudgeError, all_wrong, judge
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, described
 from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome, Past, Turn
@@ -134,9 +134,10 @@ class Conversation:
 
     def _judge(self, prepared: PreparedTurn, final: FinalState) -> Outcome:
         turn = prepared.turn
-        error = None
+        error = recall = None
         try:
             intents = self._intents(prepared, final)
+            recall = self._recall(prepared, final.machine)
         except (JudgeError, MachineError) as broken:
             error = f"{turn.id}: {broken}"
             intents = all_wrong(turn.intents, error)
@@ -146,7 +147,7 @@ class Conversation:
             mode=turn.mode,
             action=turn.action,
             intents=intents,
-            recall=self._recall(prepared),
+            recall=recall,
             executed=tuple(self._executed),
             reference=prepared.code,
             answer=final.answer,
@@ -156,15 +157,23 @@ class Conversation:
             error=error,
         )
 
-    def _recall(self, prepared: PreparedTurn) -> float | None:
-        """The share of the reference's private functions that the agent's code calls (the paper's R)."""
-        if prepared.library is None or prepared.turn.choice is not None:
+    def _recall(self, prepared: PreparedTurn, machine: Machine) -> float | None:
+        """The share of the reference's private functions that the agent's code calls (the paper's R).
+
+        The trace is read when the results have been taken: functions that were asked for are called only then.
+        """
+        library = prepared.library
+        if library is None or prepared.turn.choice is not None:
             return None
         from deskgym.task_suites.table_analysis.private import recall
 
         before = [past.code for past in self.turns[0].history]
         before += [code for outcome in self.outcomes for code in outcome.executed]
-        return recall(prepared.code, self._whole, prepared.library, before=before)
+        ran: list[str] = []
+        if self._whole:
+            with suppress(GuestCallError):  # it is gone, and its trace with it
+                ran = Kernel(machine, self._limits).run(library.listing, echo=False).stdout.split()
+        return recall(prepared.code, self._whole, library, before=before, ran=ran)
 
     def _intents(self, prepared: PreparedTurn, final: FinalState) -> tuple[IntentOutcome, ...]:
         turn = prepared.turn
@@ -184,6 +193,8 @@ class Conversation:
         kernel = Kernel(machine, self._limits)
         try:
             kernel.forget([intent.name for intent in self.present.turn.intents])
+            if self.present.library is not None:
+                kernel.run(self.present.library.forgetting, timeout=FORGETTING, echo=False)
         except GuestCallError:  # it is gone, or does not answer any more
             self.open_kernel(machine)
         if self.present.turn.action == "plot_qa":
@@ -201,7 +212,8 @@ def open_kernel(machine: Machine, prepared: PreparedTurn, limits: KernelLimits) 
         MachineError: the machine broke.
     """
     kernel = Kernel(machine, limits)
-    kernel.open(prepared.files(), prepared.cells, preload=prepared.preload)
+    forgetting = () if prepared.library is None else (prepared.library.forgetting,)
+    kernel.open(prepared.files(), (*prepared.cells, *forgetting), preload=prepared.preload)
     kernel.forget([intent.name for intent in prepared.turn.intents if prepared.turn.choice is None])
 
 

@@ -36,8 +36,12 @@ def recall(
     *,
     before: Sequence[str] = (),
     results: Iterable[str] | None = None,
+    ran: Iterable[str] | None = None,
 ) -> float:
     """The share, 0 to 1, of the functions that the reference calls that executed code calls as well.
+
+    A tree cannot tell whether a call is reached, and a trace can be forged by the code that it is of: a function counts
+    when both have it.
 
     Args:
         reference: the reference's code over the library.
@@ -45,6 +49,7 @@ def recall(
         library: the library.
         before: see ``called``.
         results: see ``called``; if left out, the functions that the reference leaves.
+        ran: the functions that a trace of the executed code has; if left out, its tree alone decides.
 
     Raises:
         ValueError: the reference calls no function of the library.
@@ -58,7 +63,8 @@ def recall(
             f"the reference calls no function of {library.module}, so there is no share of them; give code that"
             f" library.translate made, and in results the functions that are asked for: {reference[:200]!r}"
         )
-    return len(wanted & _called(executed, library, before, results)) / len(wanted)
+    found = wanted & _called(executed, library, before, results)
+    return len(found if ran is None else found.intersection(ran)) / len(wanted)
 
 
 def left_functions(code: str) -> tuple[str, ...]:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from deskgym.task_suites.table_analysis.private.operations import Op
 from deskgym.task_suites.table_analysis.private.shapes import SELF, Shape
 
-MAX_CALLS = 100_000
-"""How many calls a library lists at most, so that a loop does not fill the memory."""
-
 _HEADER = '''"""{module}: functions for tables."""
 
 import functools
@@ -18,15 +15,15 @@ import functools
 import numpy as np
 import pandas as pd
 
-CALLS = []
+CALLS = set()
 
 
 def _listed(function):
     @functools.wraps(function)
     def run(*args, **kwargs):
-        if len(CALLS) < {limit}:
-            CALLS.append(function.__name__)
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        CALLS.add(function.__name__)
+        return result
 
     return run
 '''
@@ -102,7 +99,7 @@ class Function:
 
 def source_of(module: str, functions: Sequence[Function]) -> str:
     """The source of a library."""
-    parts = [_HEADER.format(module=module, limit=MAX_CALLS)]
+    parts = [_HEADER.format(module=module)]
     parts += [f"\n\n@_listed\n{function.source}" for function in functions]
     return "".join(parts)
 

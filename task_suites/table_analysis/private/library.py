@@ -27,7 +27,7 @@ class PrivateLibrary:
         seed: what it was drawn by.
         module: the name to import.
         alias: what translated code calls it.
-        source: the module's source; it imports what it needs, and lists the names of called functions in ``CALLS``.
+        source: the module's source; it imports what it needs; ``CALLS`` are the names of functions that returned.
         documentation: for the agent: every function with its parameters, in no helpful order.
         functions: names of all functions.
         decoys: names of those that translated code never calls.
@@ -48,6 +48,20 @@ class PrivateLibrary:
     def names(self) -> frozenset[str]:
         """The names of all functions, as a set."""
         return frozenset(self.functions)
+
+    @property
+    def listing(self) -> str:
+        """Code that writes the names in ``CALLS`` to the standard output."""
+        return f"__import__('os').write(1, ' '.join({self._calls}).encode())"
+
+    @property
+    def forgetting(self) -> str:
+        """Code that empties ``CALLS``, as far as the module has been imported."""
+        return f"{self._calls}.clear()"
+
+    @property
+    def _calls(self) -> str:
+        return f"getattr(__import__('sys').modules.get({self.module!r}), 'CALLS', set())"
 
     def translate(self, code: str) -> str:
         """The same code over this library, with the line that imports it.

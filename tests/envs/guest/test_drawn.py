@@ -154,6 +154,189 @@ def test_other_data(gold, got):
     assert not correct and message
 
 
+def hidden_line(**style):
+    return lambda axes: axes.plot(X, Y, **style)
+
+
+def covered(axes):
+    axes.plot(X, Y)
+    axes.add_patch(plt.Rectangle((0, 0), 1, 1, transform=axes.transAxes, color="w", zorder=9))
+
+
+def covered_in_the_same_colour(axes):
+    axes.plot(X, Y, color="r")
+    axes.figure.add_artist(plt.Rectangle((0, 0), 1, 1, color="r", zorder=9))
+
+
+def elsewhere(axes):
+    axes.plot(X, Y)
+    axes.set(xlim=(100, 200), ylim=(100, 200))
+
+
+HIDDEN = {
+    "in the background's colour": ("line", hidden_line(color="w")),
+    "in almost the background's colour": ("line", hidden_line(color="#fdfdfd")),
+    "in the colour of grey axes": ("line", lambda axes: (axes.set_facecolor("0.9"), axes.plot(X, Y, color="0.9"))),
+    "in the colour of a figure below clear axes": (
+        "line",
+        lambda axes: (axes.figure.set_facecolor("b"), axes.patch.set_alpha(0), axes.plot(X, Y, color="b")),
+    ),
+    "transparent": ("line", hidden_line(alpha=0)),
+    "almost transparent": ("line", hidden_line(alpha=0.01)),
+    "of a colour without opacity": ("line", hidden_line(color=(1, 0, 0, 0))),
+    "of no colour": ("line", hidden_line(color="none")),
+    "of no width": ("line", hidden_line(lw=0)),
+    "of no width, with markers of no size": ("line", hidden_line(lw=0, marker="o", ms=0)),
+    "animated": ("line", hidden_line(animated=True)),
+    "clipped away": ("line", lambda axes: axes.plot(X, Y)[0].set_clip_path(plt.Circle((0, 0), 1e-9))),
+    "outside of the limits": ("line", elsewhere),
+    "below a patch": ("line", covered),
+    "below a patch of its colour": ("line", covered_in_the_same_colour),
+    "below a wide rule": ("line", lambda axes: (axes.plot(X, Y), axes.axhline(0, lw=5000, color="w", zorder=9))),
+    "below a wide rule of its colour": ("line", lambda axes: (axes.plot(X, Y, "r"), axes.axhline(0, lw=5000, c="r"))),
+    "below other axes": ("line", lambda axes: (axes.plot(X, Y), axes.figure.add_axes((0, 0, 1, 1)))),
+    "below a text": (
+        "line",
+        lambda axes: (axes.plot(X, Y), axes.text(5, 0, "a", color="w", bbox={"fc": "w", "pad": 900})),
+    ),
+    "in axes outside of the figure": ("line", lambda axes: (axes.plot(X, Y), axes.set_position((2, 2, 1, 1)))),
+    "points of no size": ("points", lambda axes: axes.scatter(X, Y, s=0)),
+    "points of no colour": ("points", lambda axes: axes.scatter(X, Y, c="none", edgecolors="none")),
+    "points with one opacity each": ("points", lambda axes: axes.scatter(X, Y, alpha=np.zeros(12))),
+    "points with a white edge": ("points", lambda axes: axes.scatter(X, Y, c="w", edgecolors="w")),
+    "white bars": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, color="w")),
+    "clear bars": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, color=(0, 0, 1, 0))),
+    "bars of no width": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, width=0)),
+    "unfilled bars": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, fill=False, lw=0)),
+    "a white histogram": ("histogram", lambda axes: axes.hist(Y, fc="w", ec="w")),
+    "white steps": ("steps", lambda axes: axes.hist(Y, histtype="step", color="w")),
+    "a white pie": ("pie", lambda axes: axes.pie(SERIES, labels=SERIES.index, colors=["w"])),
+    "a clear area": ("area", lambda axes: axes.fill_between(X, Y, alpha=0)),
+    "a white area": ("area", lambda axes: axes.fill_between(X, Y, color="w")),
+    "a clear image": ("image", lambda axes: axes.imshow(np.arange(6).reshape(2, 3), alpha=0)),
+    "a white image": ("image", lambda axes: axes.imshow(np.arange(6).reshape(2, 3), vmin=9, vmax=10, cmap="gray_r")),
+    "a white mesh": (
+        "mesh",
+        lambda axes: axes.pcolormesh(np.arange(12).reshape(3, 4), vmin=50, vmax=60, cmap="gray_r"),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", HIDDEN)
+def test_what_nobody_can_see_is_not_drawn(way):
+    name, draw = HIDDEN[way]
+    gold, hidden = plot(DRAWINGS[name]), plot(draw)
+    assert compare(gold, hidden, "plot") == (False, "nothing is drawn")
+
+
+def dark(axes):
+    axes.set_facecolor("k")
+    axes.figure.set_facecolor("k")
+
+
+def many_boxes(axes, **style):
+    axes.boxplot([Y, Z, Y + 1, np.zeros(5)], **style)
+
+
+HONEST = {
+    "white bars with a black edge": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, color="w", edgecolor="k")),
+    "hatched bars": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, fc="none", ec="k", lw=0, hatch="//")),
+    "bars of a colour each, one of them too short to be seen": (
+        lambda axes: axes.bar(list("abc"), [50000, 20000, 1]),
+        lambda axes: axes.bar(list("abc"), [50000, 20000, 1], color=list("rgb")),
+    ),
+    "a histogram of which a part is looked at": (
+        lambda axes: axes.hist(Y**3, bins=30),
+        lambda axes: (axes.hist(Y**3, bins=30), axes.set(xlim=(0, 1))),
+    ),
+    "a line partly outside of the limits": ("line", lambda axes: (axes.plot(X, Y), axes.set(xlim=(3, 5)))),
+    "a thin grey line": ("line", hidden_line(lw=0.2, color="0.7")),
+    "a translucent line": ("line", hidden_line(alpha=0.1)),
+    "light yellow": ("line", hidden_line(color="lightyellow")),
+    "markers alone": ("points", lambda axes: axes.plot(X, Y, ".", ms=1)),
+    "white on black": ("line", lambda axes: (dark(axes), axes.plot(X, Y, color="w"))),
+    "grey axes": ("bars", lambda axes: (axes.set_facecolor("#EAEAF2"), axes.bar(SERIES.index, SERIES, color="w"))),
+    "a logarithmic axis": (
+        lambda axes: axes.plot(X, X**3),
+        lambda axes: (axes.plot(X, X**3), axes.set(xscale="log", yscale="log")),
+    ),
+    "bars on a logarithmic axis": ("bars", lambda axes: axes.bar(SERIES.index, SERIES, log=True)),
+    "points by their edges": ("points", lambda axes: axes.scatter(X, Y, facecolors="none", edgecolors="r")),
+    "points with white edges": ("points", lambda axes: axes.scatter(X, Y, edgecolors="w")),
+    "points with one opacity each": ("points", lambda axes: axes.scatter(X, Y, alpha=np.linspace(0.1, 1, 12))),
+    "a pie with white edges": (
+        "pie",
+        lambda axes: axes.pie(SERIES, labels=SERIES.index, wedgeprops={"ec": "w", "lw": 2}),
+    ),
+    "a ring": ("pie", lambda axes: axes.pie(SERIES, labels=SERIES.index, wedgeprops={"width": 0.3})),
+    "a pie with a tiny share": (
+        lambda axes: axes.pie([60000, 40000, 1], labels=list("abc")),
+        lambda axes: axes.pie([60000, 40000, 1], labels=list("abc"), wedgeprops={"ec": "w"}, startangle=80),
+    ),
+    "steps": (lambda axes: axes.step(X, Y), lambda axes: axes.step(X, Y, color="k", alpha=0.5)),
+    "an area of which a part has no height": (
+        lambda axes: axes.fill_between(X, np.maximum(Y, 0)),
+        lambda axes: axes.fill_between(X, np.maximum(Y, 0), alpha=0.3, lw=0),
+    ),
+    "boxes with white medians": (
+        many_boxes,
+        lambda axes: many_boxes(axes, patch_artist=True, boxprops={"fc": "b"}, medianprops={"color": "w"}),
+    ),
+    "lines that lie on each other": (
+        lambda axes: axes.plot(X, Y, X, Y, X, Z),
+        lambda axes: [axes.plot(X, y, "r", lw=width) for width, y in ((1, Y), (5, Z), (3, Y))],
+    ),
+    "white lines over an image": (
+        lambda axes: (axes.imshow(np.ones((5, 5)), "gray", vmin=0, vmax=9), axes.plot([0, 4], [0, 4])),
+        lambda axes: (axes.imshow(np.ones((5, 5)), "gray", vmin=0, vmax=9), axes.plot([0, 4], [0, 4], "w")),
+    ),
+    "a line below a translucent span": (
+        "line", lambda axes: (axes.plot(X, Y), axes.axvspan(-1, 20, alpha=0.8, zorder=5)),
+    ),
+    "a transparent figure": (
+        "line", lambda axes: (axes.figure.patch.set_alpha(0), axes.set_axis_off(), axes.plot(X, Y)),
+    ),
+    "a layout": ("bars of a table", lambda axes: (axes.figure.set_layout_engine("constrained"),
+                                                  TABLE.groupby("c")[["y", "z"]].mean().plot.bar(ax=axes))),
+    "a second axis": (
+        lambda axes: (axes.plot(X, Y), axes.twinx().bar(X, Z)),
+        lambda axes: (axes.plot(X, Y, "k", zorder=9), axes.twinx().bar(X, Z, alpha=0.5)),
+    ),
+    "a line of one point": (
+        lambda axes: (axes.plot(X, Y), axes.plot([3.0], [0.0])),
+        lambda axes: (axes.plot(X, Y), axes.plot([3.0], [0.0], "k.-")),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", HONEST)
+def test_what_can_be_seen_is_drawn_whatever_its_style(way):
+    gold, draw = HONEST[way]
+    correct, message = compare(plot(DRAWINGS.get(gold, gold) if isinstance(gold, str) else gold), plot(draw), "plot")
+    assert correct, message
+
+
+def test_all_drawings_can_be_seen_on_black():
+    for name, draw in DRAWINGS.items():
+        gold = plot(draw)
+        with plt.style.context("dark_background"):
+            assert same(gold, plot(draw)), name
+
+
+def test_one_of_two_axes_that_is_empty_to_the_eye_is_not_drawn():
+    gold = plot(DRAWINGS["line"], DRAWINGS["bars"])
+    assert same(gold, plot(DRAWINGS["line"], DRAWINGS["bars"]))
+    assert not same(gold, plot(DRAWINGS["line"], lambda axes: axes.bar(SERIES.index, SERIES, color="w")))
+
+
+def test_what_is_drawn_leaves_no_trace_in_the_figure():
+    figure, axes = plt.subplots()
+    artists = [axes.scatter(X, Y), *axes.bar(X, Z), axes.plot(X, Y, visible=False)[0]]
+    before = render(figure), [artist.get_visible() for artist in artists]
+    drawn(figure)
+    assert (render(figure), [artist.get_visible() for artist in artists]) == before
+
+
 def test_axes_may_be_in_any_order_but_all_must_be_there():
     gold = plot(DRAWINGS["line"], DRAWINGS["bars"])
     assert same(gold, plot(DRAWINGS["bars"], DRAWINGS["line"]))
@@ -173,7 +356,7 @@ def test_a_gold_without_data_is_compared_by_its_picture():
     assert gold["drawn"] == []
     assert same(gold, plot(lambda axes: axes.text(0.1, 0.5, "Nothing to draw", size=40)))
     assert not same(gold, plot(lambda axes: axes.imshow(RANDOM.random((90, 120)))), "paper")
-    assert not same(gold, plot(lambda axes: axes.plot([0.1], [0.5])))
+    assert not same(gold, plot(lambda axes: axes.plot([0.1], [0.5], "o")))
 
 
 def test_rendering_leaves_the_figure_as_it_was():

@@ -90,6 +90,14 @@ def test_recall_is_the_share_of_the_reference() -> None:
     assert recall(f"{ALIAS}.{F}(t)", [reference], LIBRARY) == 1.0
 
 
+def test_what_a_trace_does_not_have_was_not_called() -> None:
+    reference = f"x = {ALIAS}.{F}({ALIAS}.{G}(t))"
+    assert recall(reference, [reference], LIBRARY, ran=[F, G]) == 1.0
+    assert recall(reference, [reference], LIBRARY, ran=[G, "other"]) == 0.5
+    assert recall(reference, [reference], LIBRARY, ran=[]) == 0.0
+    assert recall(reference, [f"{ALIAS}.{F}(t)"], LIBRARY, ran=[F, G]) == 0.5
+
+
 def test_a_function_that_was_asked_for_counts_as_called() -> None:
     reference = f"def low(t):\n    return {ALIAS}.{F}(t)"
     assert recall(reference, [reference], LIBRARY) == 1.0

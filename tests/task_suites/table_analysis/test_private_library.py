@@ -192,8 +192,12 @@ def test_a_run_can_be_traced() -> None:
     module = module_of(library)
     text = library.translate(SNIPPETS["groups"])
     ran([text], shop_tables())
-    assert set(module.CALLS) == called(text, library)
-    assert len(module.CALLS) >= len(called(text, library))
+    assert module.CALLS == called(text, library)
+    exec(library.forgetting, {})
+    assert module.CALLS == set()
+    with pytest.raises(TypeError):
+        getattr(module, library.functions[0])(no_such=1)
+    assert module.CALLS == set()
 
 
 def test_what_is_outside_the_library_stays() -> None:
