@@ -12,7 +12,7 @@ from deskgym.envs.episode import TaskLike, setup_key
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kept import KeptSnapshots
-from deskgym.envs.machines.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault
+from deskgym.envs.machines.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Desktops:
 
         Raises:
             SetupError: the setup failed, on three fresh machines.
-            MachineError: no machine could be had, after three tries.
+            MachineError: no machine could be had, after three tries; after one where something has to be installed.
         """
         clock = Clock()
         ready = self._swap(task, clock)
@@ -99,7 +99,7 @@ class Desktops:
                     self._discard(ready.setup_key, self.stats)
                 self.fail(error)
                 failures += 1
-                if failures == TRIES:
+                if failures == TRIES or is_lasting(error):
                     raise
                 ready, clock = None, Clock()
             except BaseException:

@@ -37,6 +37,11 @@ class MachineError(DeskgymError):
         super().__init__(message)
         self.kind = kind
 
+    @property
+    def lasting(self) -> bool:
+        """Whether another try would end the same: something is missing, and somebody has to install or build it."""
+        return self.kind in ("not_installed", "no_image", "bad_image")
+
 
 class GuestLost(MachineError):
     """The guest does not answer any more: it died, hangs, or its machine is gone."""

@@ -199,6 +199,8 @@ class WarmPool:
             except (MachineError, SetupError) as error:
                 count_fault(made.stats, error)
                 made.error = error
+                if is_lasting(error):
+                    break
         return made
 
     def _count_given_up(self) -> None:
@@ -214,6 +216,11 @@ def count_fault(stats: Counter[str], error: MachineError | SetupError) -> None:
     """Count a machine that broke, or on which a setup failed, under ``faults`` and ``fault_<kind>``."""
     stats["faults"] += 1
     stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
+
+
+def is_lasting(error: MachineError | SetupError) -> bool:
+    """Whether another machine would end the same."""
+    return isinstance(error, MachineError) and error.lasting
 
 
 def _stop(future: Future[_Made]) -> _Made:

@@ -308,6 +308,24 @@ def test_a_setup_that_fails_keeps_nothing(make, monkeypatch):
     play(env, **task(0))
 
 
+@pytest.mark.parametrize("depth", [0, 1])
+def test_what_has_to_be_installed_first_is_not_tried_again(make, monkeypatch, depth):
+    env = make(pool={"depth": depth})
+    play(env, **task(0))
+
+    def lacks(self, machine):
+        ran.append(self.id)
+        raise MachineError("there is no image", "no_image")
+
+    ran.clear()
+    monkeypatch.setattr(Task, "prepare", lacks)
+    with pytest.raises(MachineError, match="no image"):
+        env.reset(**task(1))
+    assert ran.count("window/open#1") == 1
+    monkeypatch.undo()
+    play(env, **task(1))
+
+
 def test_a_vector_of_environments():
     def windows():
         machine, pool = f"{__name__}:ProgramsMachine", {"depth": 1, "reserve_mb": 0}
