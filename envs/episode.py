@@ -113,7 +113,7 @@ class Screen(Protocol):
         window: str | None = None,
         nth: int = 0,
         showing: bool = True,
-        timeout: float = 2.0,
+        timeout: float = 10.0,
     ) -> Element:
         """The ``nth`` element that fits all that is given; waits until it is there.
 

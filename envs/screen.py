@@ -62,7 +62,7 @@ class MachineScreen:
         window: str | None = None,
         nth: int = 0,
         showing: bool = True,
-        timeout: float = 2.0,
+        timeout: float = 10.0,
     ) -> Element:
         """The ``nth`` element that fits; waits until it is there. See ``Screen.find``.
 

@@ -39,7 +39,7 @@ class Target:
     text: str | None = None
     window: str | None = None
     nth: int = 0
-    timeout: float = 2.0
+    timeout: float = 10.0
     x: int | None = None
     y: int | None = None
     dx: int = 0
@@ -77,7 +77,7 @@ def click(
     y: int | None = None,
     dx: int = 0,
     dy: int = 0,
-    timeout: float = 2.0,
+    timeout: float = 10.0,
     button: Button = "left",
     clicks: int = 1,
     keys: str = "",

@@ -72,14 +72,14 @@ def add_function(screen: Screen, expression: str) -> Bursts:
         Action("type", text=f"{expression}\n"),
     ]
     with suppress(SetupError):  # refused: the form stays, and whoever wrote the expression is to blame
-        screen.find(role="table cell", name="f*", timeout=1.0)
+        screen.find(role="table cell", name="f*", timeout=5.0)
 
 
 def _edit(screen: Screen, nth: int) -> Bursts:
     """Open the form of the nth function: a double click on its expression."""
     yield [_click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
     try:
-        screen.find(role="push button", name="Remove")
+        screen.find(role="push button", name="Remove", timeout=2.0)
     except SetupError:  # on a busy computer the clicks may come too far apart to be a double click
         yield [_click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
         screen.find(role="push button", name="Remove")
