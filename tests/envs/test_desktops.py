@@ -310,7 +310,7 @@ def test_a_setup_that_fails_keeps_nothing(make, monkeypatch):
 
 @pytest.mark.parametrize("depth", [0, 1])
 def test_what_has_to_be_installed_first_is_not_tried_again(make, monkeypatch, depth):
-    env = make(pool={"depth": depth})
+    env = make(kinds=10**6, pool={"depth": depth})
     play(env, **task(0))
 
     def lacks(self, machine):

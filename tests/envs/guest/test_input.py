@@ -171,7 +171,7 @@ def test_a_screen_that_never_rests_ends_at_the_cap(desktop):
     try:
         assert desktop.guest.call("wait_change", timeout=5.0) == {"changed": True}
         time.sleep(0.5)
-        report = desktop.display.perform([], SettlePolicy(cap_ms=200))
+        report = desktop.display.perform([], SettlePolicy(quiet_ms=100, cap_ms=200))
         assert not report.settled and 190 < report.timing["settle"] < 400
     finally:
         desktop.run(["kill", "-9", str(pid)])
