@@ -34,7 +34,10 @@ def picture_of(namespace: Mapping[str, Any], name: str) -> dict[str, Any] | None
         figure = _current()
         if figure is None:
             return None
-    return {"png": render(figure), "drawn": drawn(figure)}
+    page = render(figure)
+    buffer = io.BytesIO()
+    page.save(buffer, "PNG", compress_level=1)
+    return {"png": buffer.getvalue(), "drawn": drawn(figure, page)}
 
 
 def figure_of(value: Any) -> Any | None:
@@ -66,14 +69,8 @@ def _current() -> Any | None:
     return pyplot.gcf() if pyplot is not None and pyplot.get_fignums() else None
 
 
-def render(figure: Any) -> bytes:
-    """The figure as a PNG of ``WIDTH`` x ``HEIGHT`` pixels, RGB on white, by Agg; the figure stays as it was."""
-    buffer = io.BytesIO()
-    _page(figure).save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
-
-
-def _page(figure: Any) -> Any:
+def render(figure: Any) -> Any:
+    """The figure as a PIL image of ``WIDTH`` x ``HEIGHT`` pixels, RGB on white, by Agg; the figure stays as it was."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -93,8 +90,8 @@ def _page(figure: Any) -> Any:
     return page
 
 
-def drawn(figure: Any) -> list[dict[str, Any]]:
-    """The data in each of the figure's axes, which must have been drawn once: ``render`` does.
+def drawn(figure: Any, page: Any) -> list[dict[str, Any]]:
+    """The data in each of the axes of a figure, of which ``render`` has made the page.
 
     Axes in which nothing is drawn or nothing of it can be seen, and colour bars, are left out. All coordinates are
     float64 arrays in the units of the axes: a date is matplotlib's number of it. Of each axes:
@@ -114,7 +111,6 @@ def drawn(figure: Any) -> list[dict[str, Any]]:
     """
     found = [axes for axes in figure.get_axes() if axes.get_visible() and axes.get_label() != "<colorbar>"]
     all_data = [(axes, _axes(axes)) for axes in found]
-    page = _page(figure)
     return [data for axes, data in all_data if any(data[kind] for kind in marks.KINDS) and _shows(figure, axes, page)]
 
 
@@ -129,7 +125,7 @@ def _shows(figure: Any, axes: Any, page: Any) -> bool:
     for artist in visible:
         artist.set_visible(False)
     try:
-        difference: Any = ImageChops.difference(page, _page(figure))
+        difference: Any = ImageChops.difference(page, render(figure))
     finally:
         for artist in visible:
             artist.set_visible(True)

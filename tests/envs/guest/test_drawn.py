@@ -1,7 +1,5 @@
 """What figures show as data, and which of them the comparison of plots takes for the same."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
-from PIL import Image  # noqa: E402
 
 from deskgym.envs.guest.comparing import compare  # noqa: E402
 from deskgym.envs.guest.comparing_plots import THRESHOLD, similarity  # noqa: E402
@@ -332,9 +329,10 @@ def test_one_of_two_axes_that_is_empty_to_the_eye_is_not_drawn():
 def test_what_is_drawn_leaves_no_trace_in_the_figure():
     figure, axes = plt.subplots()
     artists = [axes.scatter(X, Y), *axes.bar(X, Z), axes.plot(X, Y, visible=False)[0]]
-    before = render(figure), [artist.get_visible() for artist in artists]
-    drawn(figure)
-    assert (render(figure), [artist.get_visible() for artist in artists]) == before
+    page = render(figure)
+    before = page.tobytes(), [artist.get_visible() for artist in artists]
+    drawn(figure, page)
+    assert (render(figure).tobytes(), [artist.get_visible() for artist in artists]) == before
 
 
 def test_axes_may_be_in_any_order_but_all_must_be_there():
@@ -363,7 +361,7 @@ def test_rendering_leaves_the_figure_as_it_was():
     figure, axes = plt.subplots(figsize=(3, 2), dpi=72)
     canvas = figure.canvas
     axes.plot(X, Y)
-    picture = Image.open(io.BytesIO(render(figure)))
+    picture = render(figure)
     assert (picture.size, picture.mode) == ((800, 600), "RGB")
     assert tuple(figure.get_size_inches()) == (3, 2) and figure.dpi == 72 and figure.canvas is canvas
 
@@ -374,7 +372,7 @@ def test_a_plot_is_found_in_what_holds_it():
     grids = (figure, axes, axes[0, 1], line, [line], list(axes), {"a": line}, pd.Series([axes[0, 0]]))
     assert all(figure_of(found) is figure for found in grids)
     assert figure_of(3) is None and figure_of([1, 2]) is None
-    assert len(drawn(figure)) == 1
+    assert len(drawn(figure, render(figure))) == 1
 
 
 def test_without_the_variable_the_current_figure_is_taken():
