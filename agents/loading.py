@@ -55,7 +55,10 @@ def _own_agent(name: str, module: str, attribute: str) -> Agent:
     except ModuleNotFoundError as error:
         if error.name is None or not (module + ".").startswith(error.name + "."):
             raise  # the module is there, but something that it imports is not
-        raise ValueError(f"agent {name!r}: there is no module {error.name!r}") from error
+        near = get_close_matches(module, ("constant", "wrong"), 1)
+        hint = f"; did you mean {f'{near[0]}:{attribute}'!r}?" if near else ""
+        legal = ", ".join(NAMES)
+        raise ValueError(f"agent {name!r}: there is no module {error.name!r}; legal are {legal}{hint}") from error
     except AttributeError as error:
         raise ValueError(f"agent {name!r}: {error}") from error
     agent = made()
