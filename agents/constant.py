@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.machine_env import MachineEnv
 

@@ -16,7 +16,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from deskgym.wrappers.joint_discrete import Block
+from deskgym.wrappers.action.joint_discrete import Block
 
 SHARPNESS = 8.0
 """Hashed texts that share a word or two have a product of about 0.3: this makes it a difference that can be seen."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deskgym.envs.machines.guest_runtime import INSIDE
-from deskgym.envs.machines.sandbox_host import cache_folder, runtime_folder
+from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 CGROUPS = "/sys/fs/cgroup"
 SUPERVISOR = "supervisor.py"

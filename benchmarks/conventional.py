@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from deskgym.envs.actions import Action, to_pyautogui
+from deskgym.envs.action.actions import Action, to_pyautogui
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.guest_runtime import INSIDE
 

@@ -15,7 +15,7 @@ from deskgym.benchmarks.measure import Part, available_mb, cpu_seconds, family, 
 from deskgym.benchmarks.memory import measure_memory, read_machine
 from deskgym.benchmarks.ours import VIEWS, look_at
 from deskgym.benchmarks.targets import Target
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 
 SIZE = (1280, 720)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.episode import Screen
 from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.machines.base import Machine
-from deskgym.task_suites.task import Hook, Setup, Task
+from deskgym.task_suites.core.task import Hook, Setup, Task
 
 KINDS = ("click", "key", "type")
 """The kinds of action of a measured step; the ratios are over equally many of each."""
@@ -76,7 +76,7 @@ def launch_editor(machine: Machine) -> None:
 
 def launch_kalgebra(machine: Machine) -> None:
     """Start it as its tasks do, and wait until its window is there."""
-    from deskgym.task_suites.science.kalgebra.program import ENVIRONMENT
+    from deskgym.task_suites.programs.kalgebra.program import ENVIRONMENT
 
     machine.guest.call("launch", 40.0, argv=["kalgebra"], env=ENVIRONMENT, wait={"window": {"class": "(?i)kalgebra"}})
 

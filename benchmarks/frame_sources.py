@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.envs.displays.base import Display
-from deskgym.envs.displays.vnc import VncDisplay
+from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.machines import MachineConfig, create_machine
 
 SMALL = 40  # pixels around the pointer in which a small change may be

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.benchmarks.frame_sources import Source
-from deskgym.envs.displays.vnc import VncDisplay
+from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.qemu_host import find_qemu
-from deskgym.envs.machines.qemu_run import Run
+from deskgym.envs.machines.qemu.host import find_qemu
+from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.qemu.run import Run
 
 WAIT = 20.0  # seconds
 _INDEX, _DATA = 0x1CE, 0x1CF  # ports of the card's "VBE DISPI" registers, docs/specs/standard-vga in QEMU

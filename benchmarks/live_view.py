@@ -22,9 +22,9 @@ from typing import Any
 import gymnasium
 
 from deskgym.benchmarks.host import describe_host
-from deskgym.envs.machines.live import running
-from deskgym.envs.machines.live_stream import connect
-from deskgym.envs.machines.sandbox_host import find_tool
+from deskgym.envs.machines.live.registry import running
+from deskgym.envs.machines.live.stream import connect
+from deskgym.envs.machines.sandbox.host import find_tool
 
 ENCODINGS = (7, 1, 5, 0, -26, -254)  # tight with JPEG of quality 6, as noVNC asks for; copyrect, hextile, raw
 UPDATES = 20  # a second

@@ -15,9 +15,9 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError, near
 from deskgym.envs.machines import Machine, MachineConfig, create_machine
 from deskgym.envs.machines.image import Image, find_image
-from deskgym.envs.machines.qemu_boots import FOLDER
-from deskgym.envs.machines.qemu_folders import link, new_folder
-from deskgym.envs.machines.qemu_probe import probe
+from deskgym.envs.machines.qemu.boots import FOLDER
+from deskgym.envs.machines.qemu.folders import link, new_folder
+from deskgym.envs.machines.qemu.probe import probe
 
 KINDS = ("sandbox", "qemu")
 ACCELS = ("tcg", "kvm")

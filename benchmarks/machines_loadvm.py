@@ -13,9 +13,9 @@ from deskgym.benchmarks.machines_measure import Bench, open_kalgebra
 from deskgym.benchmarks.machines_use import disk_mb
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.qemu_command import top_node
-from deskgym.envs.machines.qemu_control import Control
+from deskgym.envs.machines.qemu.command import top_node
+from deskgym.envs.machines.qemu.control import Control
+from deskgym.envs.machines.qemu.machine import QemuMachine
 
 TIMEOUT = 120.0  # seconds
 LOADS = 3  # of each snapshot

@@ -13,9 +13,9 @@ from pathlib import Path
 from deskgym.benchmarks.census import Census
 from deskgym.benchmarks.memory import read_machine
 from deskgym.envs.machines import Machine
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.qemu_folders import base_folder
-from deskgym.envs.machines.sandbox_host import cache_folder, runtime_folder
+from deskgym.envs.machines.qemu.folders import base_folder
+from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 PATIENCE = 15.0  # seconds in which what has been stopped has gone
 _COUNTED = (

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from deskgym.benchmarks.desks import PROGRAMS, Desk, Program
 from deskgym.benchmarks.rows import Rows
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.observations import Elements
+from deskgym.envs.observation.elements import Elements
 
 VIEWS = {
     "screenshot": ("screenshot",),

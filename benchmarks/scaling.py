@@ -21,9 +21,9 @@ from typing import Any
 import gymnasium
 import psutil
 
-from deskgym.envs.actions import Action
-from deskgym.envs.distributed import DistributedEnvs
-from deskgym.envs.distributed_placement import require_ray
+from deskgym.envs.action.actions import Action
+from deskgym.envs.ray.envs import DistributedEnvs
+from deskgym.envs.ray.placement import require_ray
 
 BUSY = 0.7  # part of the cores that the model plans with: above it desktops wait for each other
 RESERVE_MB = 4096  # of a node's memory, for the system and Ray itself

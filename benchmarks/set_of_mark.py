@@ -24,8 +24,8 @@ from PIL import Image, ImageDraw, ImageFont
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.benchmarks.host import load
 from deskgym.envs.guest.protocol import STATE_BITS
-from deskgym.envs.observations import Elements
-from deskgym.wrappers.set_of_mark import SetOfMark
+from deskgym.envs.observation.elements import Elements
+from deskgym.wrappers.observation.set_of_mark import SetOfMark
 
 SIZE = (1920, 1080)
 COLUMNS, ROWS = 15, 20

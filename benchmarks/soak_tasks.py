@@ -18,7 +18,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.episode import FinalState, TaskLike, TaskSource
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.task_suites import load_suite
-from deskgym.task_suites.task import Task
+from deskgym.task_suites.core.task import Task
 
 WRITTEN = "/home/user/written"
 SCRIPT = (

@@ -17,7 +17,7 @@ import psutil
 from deskgym.benchmarks import ours, set_of_mark
 from deskgym.benchmarks.desks import kalgebra_desk
 from deskgym.benchmarks.measure import Part, cpu_by_name, family, shares
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 
 SIZE = (1920, 1080)

@@ -13,7 +13,7 @@ import numpy as np
 from deskgym.benchmarks import episodes
 from deskgym.benchmarks.desks import Desk, kalgebra_desk
 from deskgym.benchmarks.measure import Part, cpu_seconds, family
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.vector_env import DesktopVectorEnv
 

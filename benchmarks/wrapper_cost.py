@@ -21,7 +21,7 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym import wrappers as w
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.cli.output import print_json, print_table, progress
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 
 Env = gym.Env[Any, Any]
 Point = tuple[int, int]

@@ -14,7 +14,8 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from deskgym.envs.actions import Action, parse_code
+from deskgym.envs.action.actions import Action, parse_code
+from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.analysis import AnalysisTaskLike, ConversationLike
 from deskgym.envs.episode import Stop, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, near
@@ -22,9 +23,8 @@ from deskgym.envs.machine_env import MachineEnv, Performed
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
 from deskgym.envs.machines.kernels import PICTURE, Execution, Kernel, KernelLimits
-from deskgym.envs.observations import NO_ELEMENTS, Elements, cut_text
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
 from deskgym.envs.spaces import TEXT_LENGTHS, UnicodeText
-from deskgym.envs.vocabulary import Vocabulary
 
 ANALYSIS_TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
 """The longest text of each text observation, in characters."""

@@ -14,17 +14,18 @@ import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from deskgym.envs.actions import Action, parse_code
-from deskgym.envs.discrete import DiscreteActions, DiscreteConfig
+from deskgym.envs.action.actions import Action, parse_code
+from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
+from deskgym.envs.action.scripted import as_actions
+from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.displays.base import SettlePolicy, StepReport
 from deskgym.envs.episode import TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, near
 from deskgym.envs.machine_env import MachineEnv, Performed
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
-from deskgym.envs.observations import NO_ELEMENTS, Elements, code_feedback, cut_text
-from deskgym.envs.playing import as_actions
-from deskgym.envs.screen import MachineScreen
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, code_feedback, cut_text
+from deskgym.envs.observation.screen import MachineScreen
 from deskgym.envs.spaces import (
     TEXT_LENGTHS,
     ComputerActionSpace,
@@ -33,7 +34,6 @@ from deskgym.envs.spaces import (
     observation_space,
     parse_computer_action,
 )
-from deskgym.envs.vocabulary import Vocabulary
 
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
@@ -69,9 +69,9 @@ class DesktopEnv(MachineEnv):
         code_timeout: seconds until a code action is killed.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
-        discrete: for ``action="discrete"``, the keys of ``deskgym.envs.discrete.DiscreteConfig``, such as
+        discrete: for ``action="discrete"``, the keys of ``deskgym.envs.action.discrete.DiscreteConfig``, such as
             ``{"verbs": ["click", "submit", "done"], "grid": [0, 0]}``.
-        pool: the keys of ``deskgym.envs.machines.pool.PoolConfig``, such as ``{"depth": 1}``: while an episode runs,
+        pool: the keys of ``deskgym.envs.provision.pool.PoolConfig``, such as ``{"depth": 1}``: while an episode runs,
             the desktops of the next ones are prepared, with the tasks that the seed's stream draws, and ``reset``
             swaps. None prepares nothing. The tasks are the same with and without. ``{"snapshots": 8}`` says how many
             desktops are kept set up, where the machine can keep running programs.
@@ -150,8 +150,8 @@ class DesktopEnv(MachineEnv):
         Args:
             action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
                 a text; for ``"discrete"`` three numbers. One that the masks forbid does nothing, and
-                ``info["invalid_action"]`` says why. An ActionError or a NotNow stands for an action that a wrapper
-                refused, and is treated as it would be if it were raised here.
+                ``info["invalid_action"]`` says why. An ActionError or an InvalidAction stands for an action that a
+                wrapper refused, and is treated as it would be if it were raised here.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).

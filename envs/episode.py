@@ -16,7 +16,7 @@ from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 
 if TYPE_CHECKING:
-    from deskgym.envs.actions import Action
+    from deskgym.envs.action.actions import Action
 
 Stop = Literal["done", "fail", "answer", "limit"]
 """How an episode ended: the agent's DONE, FAIL or ANS, or its step limit."""

@@ -16,17 +16,17 @@ import numpy as np
 from gymnasium.utils import EzPickle
 from gymnasium.utils.seeding import np_random
 
-from deskgym.envs.actions import STOPS, Action
+from deskgym.envs.action.actions import STOPS, Action
+from deskgym.envs.action.discrete import InvalidAction
 from deskgym.envs.clock import Clock
-from deskgym.envs.desktops import Desktops
-from deskgym.envs.discrete import NotNow
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestLost, MachineError
 from deskgym.envs.evaluation.verdict import Verdict
-from deskgym.envs.machines import live
 from deskgym.envs.machines.base import Machine
-from deskgym.envs.machines.pool import PoolConfig, WarmPool
-from deskgym.envs.observations import cut_text
+from deskgym.envs.machines.live import registry as live
+from deskgym.envs.observation.elements import cut_text
+from deskgym.envs.provision.manager import MachineManager
+from deskgym.envs.provision.pool import PoolConfig, WarmPool
 from deskgym.envs.spaces import TEXT_LENGTHS, empty_observation
 
 Performed = Sequence[Action] | str
@@ -46,7 +46,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         max_steps: step limit; None takes the task's own.
         render_mode: of ``metadata["render_modes"]``, or None.
         invalid_action: ``"raise"`` or ``"feedback"``.
-        pool: the keys of ``deskgym.envs.machines.pool.PoolConfig``, or None.
+        pool: the keys of ``deskgym.envs.provision.pool.PoolConfig``, or None.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -85,7 +85,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
         """How often what has happened: see ``docs/vector.md``."""
-        self.desktops = Desktops(new_machine, self._settle, PoolConfig.from_dict(pool), self.stats)
+        self.manager = MachineManager(new_machine, self._settle, PoolConfig.from_dict(pool), self.stats)
         self._feedback = ""
         self._steps = 0
         self._over = True
@@ -95,7 +95,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     @abstractmethod
     def _parse(self, action: Any) -> Performed:
-        """What an action means. Raises ActionError or NotNow."""
+        """What an action means. Raises ActionError or InvalidAction."""
 
     @abstractmethod
     def _carry_out(self, performed: Performed) -> tuple[dict[str, Any], dict[str, float]]:
@@ -157,7 +157,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.verdict = self.final = None
         self.task, self.performed = task, ()
         self._begin(task)
-        ready, (observation, reading), timing = self.desktops.open(task, self._look)
+        ready, (observation, reading), timing = self.manager.open(task, self._look)
         live.describe(self.machine, task.id)
         self._over = False
         self._foreseen = not (first or plain)  # resets with arguments are likely to be followed by others with such
@@ -167,8 +167,8 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action and observe.
 
-        An ActionError or a NotNow given as the action stands for one that a wrapper refused, and is treated as it
-        would be if it were raised here.
+        An ActionError or an InvalidAction given as the action stands for one that a wrapper refused, and is treated as
+        it would be if it were raised here.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
@@ -180,10 +180,10 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
             self.prefetch()
         invalid = None
         try:
-            if isinstance(action, ActionError | NotNow):
+            if isinstance(action, ActionError | InvalidAction):
                 raise action
             self.performed = self._allowed(self._parse(action))
-        except NotNow as error:
+        except InvalidAction as error:
             self.performed, invalid = (), str(error)
         except ActionError as error:
             if self.invalid_action == "raise":
@@ -218,19 +218,19 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def close(self) -> None:
         """Stop the machine and remove all that it left on the host. Idempotent; ``reset`` starts a new one."""
         self._over = True
-        self.desktops.close()
+        self.manager.close()
 
     # --- beyond Gymnasium
 
     @property
     def machine(self) -> Machine:
         """The present episode's machine."""
-        return self.desktops.machine
+        return self.manager.machine
 
     @property
     def pool(self) -> WarmPool:
         """What prepares the next episodes' machines."""
-        return self.desktops.pool
+        return self.manager.pool
 
     def conclude(self) -> tuple[float, bool, dict[str, Any]]:
         """End the episode now, evaluated as at its step limit; for wrappers with limits of their own.
@@ -321,7 +321,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _final_state(self, stop: Stop, answer: str | None) -> FinalState:
         task = self._current()
-        clean_machine = self.desktops.clean_machine
+        clean_machine = self.manager.clean_machine
         return FinalState(self.machine, stop, answer, task.id, task.seed, self._steps, clean_machine=clean_machine)
 
     def _judged(self, verdict: Verdict) -> None:
@@ -334,7 +334,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _fault(self, error: MachineError, clock: Clock) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """The machine broke: the episode is truncated, and nothing of the machine is left."""
-        self.desktops.fail(error)
+        self.manager.fail(error)
         self._over = True
         clock.lap("fault")
         observation = empty_observation(self.observation_space)

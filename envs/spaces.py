@@ -12,8 +12,8 @@ from gymnasium.spaces.utils import flatten, flatten_space, is_space_dtype_shape_
 from gymnasium.vector.utils.shared_memory import read_from_shared_memory, write_to_shared_memory
 from numpy.typing import NDArray
 
-from deskgym.envs.action_forms import from_computer_13
-from deskgym.envs.actions import BUTTONS, MAX_SCROLL, MAX_TEXT, VERBS, Action
+from deskgym.envs.action.actions import BUTTONS, MAX_SCROLL, MAX_TEXT, VERBS, Action
+from deskgym.envs.action.forms import from_computer_13
 from deskgym.envs.errors import ActionError, near
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS
 
@@ -150,7 +150,7 @@ class ComputerActionSpace(spaces.Dict):
     ====================  ==========================  =============================================================
     part                  space                       read by
     ====================  ==========================  =============================================================
-    ``action``            Discrete                    which of ``deskgym.envs.actions.VERBS``
+    ``action``            Discrete                    which of ``deskgym.envs.action.actions.VERBS``
     ``point``             MultiDiscrete int32 (2,)    x, y in pixels
     ``to``                MultiDiscrete int32 (2,)    where a drag ends
     ``button``            Discrete                    left, middle, right, back, forward

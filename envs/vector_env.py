@@ -10,9 +10,9 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-from deskgym.envs.vector_base import ClientVectorEnv
-from deskgym.envs.vector_memory import Observations
-from deskgym.envs.vector_process import EnvProcess, prepare_workers, wait_for
+from deskgym.envs.vector.base import ClientVectorEnv
+from deskgym.envs.vector.memory import Observations
+from deskgym.envs.vector.process import EnvProcess, prepare_workers, wait_for
 
 TIMEOUT = 600.0  # seconds that one reset or step may take: each part of it has a much shorter deadline of its own
 CLOSING = 20.0  # seconds until workers that do not end by themselves are killed

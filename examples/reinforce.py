@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 import deskgym  # noqa: F401  (registers the environments)
-from deskgym.wrappers.hashing import hashed
+from deskgym.wrappers.rl.hashing import hashed
 
 ROLES = {"page tab", "push button", "check box", "radio button", "menu item", "text", "table cell", "list item", "link"}
 

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.pointer_policy import READS, PointerNet, pointer_options
-from deskgym.envs.distributed import DistributedEnvs
+from deskgym.envs.ray.envs import DistributedEnvs
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
 WIDTH = 64  # of the network

@@ -24,8 +24,8 @@ _BUILT = {
     "table_analysis": "deskgym.task_suites.table_analysis.suite",
 }
 _IMPORTERS = {
-    ("science", "scienceboard"): "deskgym.task_suites.science.scienceboard",
-    ("table_analysis", "tapilot"): "deskgym.task_suites.table_analysis.tapilot",
+    ("science", "scienceboard"): "deskgym.task_suites.importers.scienceboard.suite",
+    ("table_analysis", "tapilot"): "deskgym.task_suites.importers.tapilot.suite",
 }
 
 

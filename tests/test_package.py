@@ -52,8 +52,8 @@ def test_the_wheel_holds_code_tasks_and_pages_and_no_tests(wheel):
     assert "deskgym/envs/desktop_env.py" in names
     assert "deskgym/py.typed" in names
     assert "deskgym/envs/guest/openbox.xml" in names
-    assert "deskgym/task_suites/science/kalgebra/tasks/plot-2d.yaml" in names
-    assert "deskgym/task_suites/science/kalgebra/tasks/ladder/1-tab.yaml" in names
+    assert "deskgym/task_suites/science/tasks/kalgebra/plot-2d.yaml" in names
+    assert "deskgym/task_suites/science/tasks/kalgebra/ladder/1-tab.yaml" in names
     assert any(name.startswith("deskgym/viewer/") and name.endswith(".html") for name in names)
     assert all(name.startswith(("deskgym/", "deskgym-")) for name in names)
 
@@ -113,7 +113,7 @@ HOST_SIDE = {"client.py", "transfer.py"}  # the host's end of the guest's protoc
 def test_what_runs_in_the_machine_imports_nothing_of_ours_outside_the_guest():
     wrong = [
         f"{path.name} imports {name}"
-        for path in (ROOT / "envs" / "guest").glob("*.py")
+        for path in (ROOT / "envs" / "guest").rglob("*.py")
         if path.name not in HOST_SIDE
         for name in imports_of(path)
         if name.startswith("deskgym") and not name.startswith("deskgym.envs.guest")

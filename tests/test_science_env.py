@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.performance import benchmark_step
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 
 pytestmark = pytest.mark.sandbox
 ALL = ("screenshot", "elements", "a11y", "instruction", "feedback", "terminal")

@@ -5,42 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deskgym.wrappers.accessibility_text import AccessibilityText as AccessibilityText
-    from deskgym.wrappers.anthropic_computer_use import AnthropicComputerUse as AnthropicComputerUse
-    from deskgym.wrappers.coordinate_frame import CoordinateFrame as CoordinateFrame
-    from deskgym.wrappers.downscale_screenshot import DownscaleScreenshot as DownscaleScreenshot
-    from deskgym.wrappers.execution_feedback import ExecutionFeedback as ExecutionFeedback
-    from deskgym.wrappers.flat_for_sb3 import FlatForSB3 as FlatForSB3
-    from deskgym.wrappers.gui_only import GuiOnly as GuiOnly
-    from deskgym.wrappers.history_window import HistoryWindow as HistoryWindow
-    from deskgym.wrappers.joint_discrete import JointDiscrete as JointDiscrete
-    from deskgym.wrappers.openai_computer_use import OpenAIComputerUse as OpenAIComputerUse
-    from deskgym.wrappers.partial_credit import PartialCredit as PartialCredit
-    from deskgym.wrappers.record_episode import RecordEpisode as RecordEpisode
-    from deskgym.wrappers.recorded_state import rescore as rescore
-    from deskgym.wrappers.recording import Recording as Recording
-    from deskgym.wrappers.region_of_interest import RegionOfInterest as RegionOfInterest
-    from deskgym.wrappers.set_of_mark import SetOfMark as SetOfMark
-    from deskgym.wrappers.time_limit_seconds import TimeLimitSeconds as TimeLimitSeconds
+    from deskgym.wrappers.action.anthropic_computer_use import AnthropicComputerUse as AnthropicComputerUse
+    from deskgym.wrappers.action.coordinate_frame import CoordinateFrame as CoordinateFrame
+    from deskgym.wrappers.action.gui_only import GuiOnly as GuiOnly
+    from deskgym.wrappers.action.joint_discrete import JointDiscrete as JointDiscrete
+    from deskgym.wrappers.action.openai_computer_use import OpenAIComputerUse as OpenAIComputerUse
+    from deskgym.wrappers.observation.accessibility_text import AccessibilityText as AccessibilityText
+    from deskgym.wrappers.observation.downscale_screenshot import DownscaleScreenshot as DownscaleScreenshot
+    from deskgym.wrappers.observation.execution_feedback import ExecutionFeedback as ExecutionFeedback
+    from deskgym.wrappers.observation.history_window import HistoryWindow as HistoryWindow
+    from deskgym.wrappers.observation.region_of_interest import RegionOfInterest as RegionOfInterest
+    from deskgym.wrappers.observation.set_of_mark import SetOfMark as SetOfMark
+    from deskgym.wrappers.recording.record_episode import RecordEpisode as RecordEpisode
+    from deskgym.wrappers.recording.recorded_state import rescore as rescore
+    from deskgym.wrappers.recording.recording import Recording as Recording
+    from deskgym.wrappers.reward.partial_credit import PartialCredit as PartialCredit
+    from deskgym.wrappers.rl.flat_for_sb3 import FlatForSB3 as FlatForSB3
+    from deskgym.wrappers.rl.time_limit_seconds import TimeLimitSeconds as TimeLimitSeconds
 
 _HOMES = {
-    "AccessibilityText": "accessibility_text",
-    "AnthropicComputerUse": "anthropic_computer_use",
-    "CoordinateFrame": "coordinate_frame",
-    "DownscaleScreenshot": "downscale_screenshot",
-    "ExecutionFeedback": "execution_feedback",
-    "FlatForSB3": "flat_for_sb3",
-    "GuiOnly": "gui_only",
-    "HistoryWindow": "history_window",
-    "JointDiscrete": "joint_discrete",
-    "OpenAIComputerUse": "openai_computer_use",
-    "PartialCredit": "partial_credit",
-    "RecordEpisode": "record_episode",
-    "Recording": "recording",
-    "RegionOfInterest": "region_of_interest",
-    "SetOfMark": "set_of_mark",
-    "TimeLimitSeconds": "time_limit_seconds",
-    "rescore": "recorded_state",
+    "AccessibilityText": "observation.accessibility_text",
+    "AnthropicComputerUse": "action.anthropic_computer_use",
+    "CoordinateFrame": "action.coordinate_frame",
+    "DownscaleScreenshot": "observation.downscale_screenshot",
+    "ExecutionFeedback": "observation.execution_feedback",
+    "FlatForSB3": "rl.flat_for_sb3",
+    "GuiOnly": "action.gui_only",
+    "HistoryWindow": "observation.history_window",
+    "JointDiscrete": "action.joint_discrete",
+    "OpenAIComputerUse": "action.openai_computer_use",
+    "PartialCredit": "reward.partial_credit",
+    "RecordEpisode": "recording.record_episode",
+    "Recording": "recording.recording",
+    "RegionOfInterest": "observation.region_of_interest",
+    "SetOfMark": "observation.set_of_mark",
+    "TimeLimitSeconds": "rl.time_limit_seconds",
+    "rescore": "recording.recorded_state",
 }
 
 __all__ = [

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the checks; 1 if any fails."""
-    from deskgym.envs.machines.doctor import iterate
+    from deskgym.envs.machines.doctor.doctor import iterate
 
     checks = []
     with progress(arguments.json) as bar:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
-    from deskgym.envs.machines.doctor_tables import missing_tables
+    from deskgym.envs.machines.doctor.tables import missing_tables
     from deskgym.packages import packages
     from deskgym.task_suites import SUITES, load_suite
 

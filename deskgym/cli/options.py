@@ -134,7 +134,7 @@ def make_env(record: str | None, **kwargs: Any) -> gymnasium.Env[Any, Any]:
 
     env: gymnasium.Env[Any, Any] = gymnasium.make(disable_env_checker=True, **kwargs)
     if record is not None:
-        from deskgym.wrappers.record_episode import RecordEpisode
+        from deskgym.wrappers.recording.record_episode import RecordEpisode
 
         env = RecordEpisode(env, record)
     return env

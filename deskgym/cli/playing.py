@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.base import EpisodeResult, Outcome, run_episode
 from deskgym.envs.errors import DeskgymError, MachineError, TaskError
-from deskgym.wrappers.record_episode import RecordEpisode
-from deskgym.wrappers.recording import RecordingError
+from deskgym.wrappers.recording.record_episode import RecordEpisode
+from deskgym.wrappers.recording.recording import RecordingError
 
 if TYPE_CHECKING:
     import gymnasium

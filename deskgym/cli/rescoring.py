@@ -8,8 +8,8 @@ from typing import Any
 from deskgym.cli.output import note, print_json, print_table
 from deskgym.envs.errors import DeskgymError
 from deskgym.envs.evaluation.verdict import Verdict
-from deskgym.wrappers.recorded_state import NOT_AGAIN, recorded_tasks, rescore
-from deskgym.wrappers.recording import Recording, RecordingError, find_recordings
+from deskgym.wrappers.recording.recorded_state import NOT_AGAIN, recorded_tasks, rescore
+from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from deskgym.cli.output import progress
 from deskgym.envs.errors import near
 
 if TYPE_CHECKING:
-    from deskgym.envs.machines.live import LiveMachine
+    from deskgym.envs.machines.live.registry import LiveMachine
     from deskgym.viewer.live_server import LiveServer
 
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(arguments: argparse.Namespace) -> int:
     from deskgym.viewer.page import write_page
-    from deskgym.wrappers.recording import find_recordings
+    from deskgym.wrappers.recording.recording import find_recordings
 
     folder = Path(arguments.folder)
     out = Path(arguments.out) if arguments.out else folder / "episodes.html"
@@ -88,7 +88,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _find(name: str, wait: bool) -> bool:
     """Whether there is something to show; waits for it where that is asked for."""
-    from deskgym.envs.machines.live import running
+    from deskgym.envs.machines.live.registry import running
 
     machines = running()
     if not _chosen(machines, name) and wait:

@@ -9,7 +9,7 @@ from deskgym.task_suites.table_analysis.embeddings import Embeddings
 from deskgym.task_suites.table_analysis.metrics import check_outcome
 from deskgym.task_suites.table_analysis.results import Results, make_results
 from deskgym.task_suites.table_analysis.turns import Outcome
-from deskgym.wrappers.recording import Recording, RecordingError, find_recordings
+from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 
 def read_results(folder: str | Path, embeddings: Embeddings | None = None) -> Results:

@@ -19,9 +19,9 @@ from deskgym.datasets.minari_export import write_dataset
 from deskgym.datasets.spaces import cast
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, TaskError
-from deskgym.envs.observations import NO_ELEMENTS, Elements, cut_text
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
 from deskgym.envs.spaces import TEXT_LENGTHS
-from deskgym.wrappers.recording import Recording, RecordingError, find_recordings
+from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 
 def to_minari(

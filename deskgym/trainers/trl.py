@@ -23,10 +23,10 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
-from deskgym.envs.actions import Action, split_keys
+from deskgym.envs.action.actions import Action, split_keys
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, near
-from deskgym.envs.observations import cut_lines, cut_text
+from deskgym.envs.observation.elements import cut_lines, cut_text
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (

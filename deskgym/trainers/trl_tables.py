@@ -21,7 +21,7 @@ from PIL import Image
 
 from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.errors import ActionError
-from deskgym.envs.observations import cut_text
+from deskgym.envs.observation.elements import cut_text
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (

@@ -20,8 +20,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.live import LiveMachine, running
-from deskgym.envs.machines.live_stream import connect
+from deskgym.envs.machines.live.registry import LiveMachine, running
+from deskgym.envs.machines.live.stream import connect
 from deskgym.viewer.live_filter import NotViewOnly, ViewOnlyFilter
 
 HOST = "127.0.0.1"

@@ -15,11 +15,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from deskgym._version import __version__
-from deskgym.envs.observations import state_names
+from deskgym.envs.observation.elements import state_names
 from deskgym.viewer.frames import pack_frames
 from deskgym.viewer.marks import Pointer, caption, source_text
 from deskgym.viewer.page_turns import turns
-from deskgym.wrappers.recording import Recording, RecordingError
+from deskgym.wrappers.recording.recording import Recording, RecordingError
 
 _OUTER = ("parse", "act", "evaluate", "fault", "record")  # of a step
 _MAX_TEXT = 400  # characters of an element's text in its tooltip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deskgym.viewer.frames import pack_frames
-from deskgym.wrappers.recording import Recording
+from deskgym.wrappers.recording.recording import Recording
 
 TEXTS = {"dialogue": "before this turn", "tables": "tables", "library": "private library"}
 """What is known at the beginning of a turn: its name in a recording, and on the page."""

@@ -18,7 +18,7 @@ INPUT_EVENTS = {
     "down": "{'t': 'down', 'b': 1..9}: press a pointer button (1 left, 2 middle, 3 right, 8 back, 9 forward)",
     "up": "{'t': 'up', 'b': 1..9}: release it",
     "scroll": "{'t': 'scroll', 'dx': int, 'dy': int}: wheel clicks, right and down positive",
-    "keydown": "{'t': 'keydown', 'k': str}: press a key by name (see deskgym.envs.actions.KEYS)",
+    "keydown": "{'t': 'keydown', 'k': str}: press a key by name (see deskgym.envs.action.actions.KEYS)",
     "keyup": "{'t': 'keyup', 'k': str}: release it",
     "type": "{'t': 'type', 's': str}: type any Unicode text; newline is Return, tab is Tab",
     "wait": "{'t': 'wait', 's': float}: let time pass between events, in seconds",

@@ -14,7 +14,7 @@ from deskgym.envs.displays import by_guest
 from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.guest.framebuffer import read_layout
+from deskgym.envs.guest.x11.framebuffer import read_layout
 
 
 class X11Display(Display):

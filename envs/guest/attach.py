@@ -22,10 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .config import GuestConfig, Listening
-from .places import Place
-from .processes import PR_SET_PDEATHSIG, kill_all, members, prctl
-from .protocol import HEADER, VERSION, pack, unpack
+from deskgym.envs.guest.config import GuestConfig, Listening
+from deskgym.envs.guest.places import Place
+from deskgym.envs.guest.processes import PR_SET_PDEATHSIG, kill_all, members, prctl
+from deskgym.envs.guest.protocol import HEADER, VERSION, pack, unpack
 
 FIRST_FRAME = 4096  # bytes that the first request may have
 PATIENCE = 5.0  # seconds for the first request

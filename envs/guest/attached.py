@@ -7,11 +7,11 @@ import os
 
 from dbus_fast import Variant
 
-from .accessibility_bus import AccessibilityLost, Bus, CallFailed
-from .desktop import DEADLINE, Desktop, owned
-from .errors import DisplayLost, StartFailed
-from .processes import process_table
-from .services import first_line
+from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFailed
+from deskgym.envs.guest.desktop import DEADLINE, Desktop, owned
+from deskgym.envs.guest.errors import DisplayLost, StartFailed
+from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.services import first_line
 
 _RELEASE = 1.0  # seconds for letting go of what is held, at the end
 
@@ -33,7 +33,7 @@ class AttachedDesktop(Desktop):
         name = found.get("DISPLAY", "")
         if not name:
             raise StartFailed("there is no DISPLAY in the guest's environment: start it inside the desktop's session")
-        from . import screen
+        from deskgym.envs.guest.x11 import screen
 
         try:
             self.screen = screen.Screen(loop, name)
@@ -46,7 +46,7 @@ class AttachedDesktop(Desktop):
             raise StartFailed(f"nobody manages the windows at {name}: start a window manager, such as openbox")
         self._mark("connected")
         await self._join_buses(found, size)
-        from .executor import Executor
+        from deskgym.envs.guest.executor.executor import Executor
 
         self.executor = Executor(self._config, self._reaper, self.env)
         self.executor.start()

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from .protocol import HEADER, MAX_FRAME, pack, unpack
+from deskgym.envs.guest.protocol import HEADER, MAX_FRAME, pack, unpack
 
 
 class Channel:

@@ -8,8 +8,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .config import GuestConfig
-from .processes import Collector, Reaper, kill_job, members, spawn
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.processes import Collector, Reaper, kill_job, members, spawn
 
 OUTPUT_CEILING = 6 << 20
 """Most bytes of stdout and of stderr that an answer can carry."""

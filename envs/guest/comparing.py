@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .comparing_rules import GoldError, Rules, rules_of
-from .values import answers, decode_value
+from deskgym.envs.guest.comparing_rules import GoldError, Rules, rules_of
+from deskgym.envs.guest.kernel.values import answers, decode_value
 
 MODES = ("corrected", "paper")
 KINDS = ("dataframe", "series", "list", "dict", "tuple", "value", "plot", "function", "model")
@@ -79,11 +79,11 @@ def compare(
         raise ValueError(f"comparator mode {mode!r}; legal are {', '.join(MODES)}")
     rules = rules_of(options or {})
     if kind == "model":
-        from .comparing_models import model_difference
+        from deskgym.envs.guest.comparing_models import model_difference
 
         return _decided(lambda: model_difference(gold, got, truth, metric, mode))
     if kind == "plot":
-        from .comparing_plots import plot_difference
+        from deskgym.envs.guest.comparing_plots import plot_difference
 
         return _decided(lambda: plot_difference(gold, got, rules, mode))
     return _decided(lambda: _difference(gold, got, rules, mode))
@@ -91,10 +91,10 @@ def compare(
 
 def _difference(gold: Any, got: Any, rules: Rules, mode: str) -> str:
     if mode == "paper":
-        from .comparing_paper import paper_difference
+        from deskgym.envs.guest.comparing_paper import paper_difference
 
         return paper_difference(gold, got)
-    from .comparing_plain import difference
+    from deskgym.envs.guest.comparing_plain import difference
 
     return difference(gold, got, rules)
 
@@ -143,7 +143,7 @@ def _got(answer: Mapping[str, Any], name: str) -> tuple[Any, str]:
 def _golds(gold: bytes | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(gold, bytes):
         return gold
-    from .values import decode
+    from deskgym.envs.guest.kernel.values import decode
 
     return decode(gold)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .comparing_plain import difference, rounded, sort_key
-from .comparing_rules import Rules
-from .values_format import MASKED
+from deskgym.envs.guest.comparing_plain import difference, rounded, sort_key
+from deskgym.envs.guest.comparing_rules import Rules
+from deskgym.envs.guest.kernel.values_format import MASKED
 
 
 def column_difference(gold: Any, got: Any, rules: Rules) -> str:

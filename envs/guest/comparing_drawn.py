@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .comparing_axes import Coordinates, coordinates
-from .comparing_matching import pairing
-from .comparing_rules import Rules
+from deskgym.envs.guest.comparing_axes import Coordinates, coordinates
+from deskgym.envs.guest.comparing_matching import pairing
+from deskgym.envs.guest.comparing_rules import Rules
 
 RTOL = 1e-3
 """Of the range of an axis: much less than can be seen."""

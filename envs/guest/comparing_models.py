@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .comparing_plain import plain
-from .comparing_rules import GoldError
+from deskgym.envs.guest.comparing_plain import plain
+from deskgym.envs.guest.comparing_rules import GoldError
 
 METRICS = ("r2", "accuracy", "f1")
 _SLACK = 1e-9

@@ -7,18 +7,18 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from .config import GuestConfig
-from .errors import StartFailed
-from .framebuffer import Box, Framebuffer, union
-from .processes import Reaper, process_table
-from .services import Service, first_line
-from .xserver import XServer
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.errors import StartFailed
+from deskgym.envs.guest.processes import Reaper, process_table
+from deskgym.envs.guest.services import Service, first_line
+from deskgym.envs.guest.x11.framebuffer import Box, Framebuffer, union
+from deskgym.envs.guest.x11.server import XServer
 
 if TYPE_CHECKING:
-    from .accessibility import AccessibilityReader
-    from .accessibility_bus import Bus
-    from .executor import Executor
-    from .screen import Screen
+    from deskgym.envs.guest.accessibility.bus import Bus
+    from deskgym.envs.guest.accessibility.reader import AccessibilityReader
+    from deskgym.envs.guest.executor.executor import Executor
+    from deskgym.envs.guest.x11.screen import Screen
 
 BACKGROUND = 0x3B4252
 DEADLINE = 20.0
@@ -70,7 +70,7 @@ class Desktop:
         x_waiting = loop.create_task(self.server.ready(DEADLINE))
         accessible = loop.create_task(self._accessibility(bus_ready, (width, height)))
         try:
-            from . import screen  # while X starts on the other core
+            from deskgym.envs.guest.x11 import screen  # while X starts on the other core
 
             await x_waiting
             self._mark("x")
@@ -85,7 +85,7 @@ class Desktop:
             root.clear_area()
             self.screen.connection.flush()
             manager = self._service(["openbox", "--sm-disable", "--config-file", f"{_HERE}/openbox.xml"])
-            from .executor import Executor
+            from deskgym.envs.guest.executor.executor import Executor
 
             self.executor = Executor(self._config, self._reaper, self.env)
             self.executor.start()
@@ -195,7 +195,7 @@ class Desktop:
         """Bring up the accessibility bus, say that it is enabled, and connect a reader."""
         await first_line(*bus_ready, DEADLINE)
         self._mark("session_bus")
-        from .accessibility_bus import Bus
+        from deskgym.envs.guest.accessibility.bus import Bus
 
         session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"])
         await session.connect()
@@ -210,7 +210,7 @@ class Desktop:
         return self._service([path, "--launch-immediately", "--a11y=1"], GSETTINGS_BACKEND="memory")
 
     async def _read_accessibility(self, session: Bus, size: tuple[int, int]) -> None:
-        from .accessibility import AccessibilityReader
+        from deskgym.envs.guest.accessibility.reader import AccessibilityReader
 
         answer = await session.call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         self._mark("accessibility_bus")

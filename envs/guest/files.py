@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .config import GuestConfig
-from .protocol import MAX_FRAME
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.protocol import MAX_FRAME
 
 PIECE = MAX_FRAME // 2
 MAX_ENTRIES = 50_000

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .desktop import Desktop
-    from .framebuffer import Box
+    from deskgym.envs.guest.desktop import Desktop
+    from deskgym.envs.guest.x11.framebuffer import Box
 
 
 async def perform(

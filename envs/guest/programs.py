@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .commands import Commands
-from .config import GuestConfig
-from .desktop import Desktop
-from .errors import LaunchFailed
-from .processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn
+from deskgym.envs.guest.commands import Commands
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.desktop import Desktop
+from deskgym.envs.guest.errors import LaunchFailed
+from deskgym.envs.guest.processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn
 
 LAST_WORDS = 8192
 

@@ -12,21 +12,21 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import performer
-from .channel import Channel
-from .commands import Commands
-from .config import GuestConfig, Listening, parse_arguments
-from .desktop import Desktop
-from .errors import DisplayLost
-from .files import Files
-from .processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
-from .programs import Programs
-from .protocol import VERSION
-from .restored import wake
-from .session import base_environment, make_folders
+from deskgym.envs.guest import performer
+from deskgym.envs.guest.channel import Channel
+from deskgym.envs.guest.commands import Commands
+from deskgym.envs.guest.config import GuestConfig, Listening, parse_arguments
+from deskgym.envs.guest.desktop import Desktop
+from deskgym.envs.guest.errors import DisplayLost
+from deskgym.envs.guest.files import Files
+from deskgym.envs.guest.processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
+from deskgym.envs.guest.programs import Programs
+from deskgym.envs.guest.protocol import VERSION
+from deskgym.envs.guest.restored import wake
+from deskgym.envs.guest.session import base_environment, make_folders
 
 if TYPE_CHECKING:
-    from .kernels import Kernels
+    from deskgym.envs.guest.kernel.kernels import Kernels
 
 KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "close")
 
@@ -106,14 +106,14 @@ class Server:
             answer.fd = fd
             return answer
         os.close(fd)
-        from .extents import find_extent
+        from deskgym.envs.guest.x11.extents import find_extent
 
         return {**about, "extent": find_extent(desktop.server.framebuffer)}
 
     def _make_desktop(self) -> Desktop:
         if not self._config.attached:
             return Desktop(self._config, self._reaper, self._env)
-        from .attached import AttachedDesktop  # here, since only few machines need it
+        from deskgym.envs.guest.attached import AttachedDesktop  # here, since only few machines need it
 
         return AttachedDesktop(self._config, self._reaper, self._env)
 
@@ -122,7 +122,7 @@ class Server:
 
         def call(**params: Any) -> Any:
             if self._kernels is None:
-                from .kernels import Kernels
+                from deskgym.envs.guest.kernel.kernels import Kernels
 
                 self._kernels = Kernels(self._config, self._reaper, self._env)
             return getattr(self._kernels, name)(**params)
@@ -230,7 +230,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the guest until the host is gone."""
     options, config = parse_arguments(argv)
     if options.listen is not None:
-        from .attach import listen
+        from deskgym.envs.guest.attach import listen
 
         return listen(Listening(options.listen, options.token_file, options.allow_remote), config, serve_one)
     fd = options.fd if options.fd is not None else os.open(options.port, os.O_RDWR | os.O_NOCTTY)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .config import GuestConfig
-from .errors import StartFailed
-from .processes import Collector, Reaper, spawn
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.errors import StartFailed
+from deskgym.envs.guest.processes import Collector, Reaper, spawn
 
 
 class Service:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .config import GuestConfig
+from deskgym.envs.guest.config import GuestConfig
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

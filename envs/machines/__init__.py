@@ -9,11 +9,11 @@ from deskgym.envs.errors import near
 from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
 
 MACHINES = {
-    "sandbox": "deskgym.envs.machines.sandbox:SandboxMachine",
-    "qemu": "deskgym.envs.machines.qemu:QemuMachine",
-    "process": "deskgym.envs.machines.process:ProcessMachine",
-    "vnc": "deskgym.envs.machines.vnc:VncMachine",
-    "fake": "deskgym.envs.machines.fake:FakeMachine",
+    "sandbox": "deskgym.envs.machines.sandbox.machine:SandboxMachine",
+    "qemu": "deskgym.envs.machines.qemu.machine:QemuMachine",
+    "process": "deskgym.envs.machines.process.machine:ProcessMachine",
+    "vnc": "deskgym.envs.machines.vnc.machine:VncMachine",
+    "fake": "deskgym.envs.machines.fake.machine:FakeMachine",
 }
 """Kind → where its class is; imported only when it is asked for."""
 

@@ -150,10 +150,10 @@ class Machine(ABC):
     def display(self) -> Display:
         """The display; MachineError before ``start`` or where the config has no screen."""
 
-    def turn(self) -> AbstractContextManager[object]:
+    def start_slot(self) -> AbstractContextManager[object]:
         """Held while the machine is made ready for an episode: waits where too many others of this host are.
 
-        Nothing is waited for by default; see ``deskgym.envs.machines.turns``.
+        Nothing is waited for by default; see ``deskgym.envs.provision.start_slots``.
         """
         return nullcontext()
 

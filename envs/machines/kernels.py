@@ -121,7 +121,7 @@ class Kernel:
             raise GuestLost(f"the guest's answer has no {error}", "guest_garbled") from error
 
     def take(self, wanted: Mapping[str, Mapping[str, Any]], *, timeout: float | None = None) -> bytes:
-        """The values of variables as ``deskgym.envs.guest.values`` encodes them: the word of the code in the kernel.
+        """The values of variables as ``deskgym.envs.guest.kernel.values`` encodes them: as the kernel's code says.
 
         Raises:
             GuestCallError: the kernel could not give them, or died of it.
@@ -129,7 +129,7 @@ class Kernel:
         return self._data({"op": "take", "wanted": {name: dict(what) for name, what in wanted.items()}}, timeout)
 
     def call(self, function: str, arguments: Mapping[str, Any], *, timeout: float | None = None) -> Any:
-        """Call a function of ``deskgym.envs.guest`` in the kernel, such as ``"comparing:compare_results"``.
+        """Call a function of the guest in the kernel, such as ``"deskgym.envs.guest.comparing:compare_results"``.
 
         Raises:
             GuestCallError: it raised, or the kernel died of it.

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.sandbox_host import cache_folder
+from deskgym.envs.machines.sandbox.host import cache_folder
 
 FORMAT = 1
 INSIDE = "/opt/deskgym/libraries"

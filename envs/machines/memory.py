@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from deskgym.envs.machines.sandbox_limits import CGROUPS, own_cgroups
+from deskgym.envs.machines.sandbox.limits import CGROUPS, own_cgroups
 
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = ("memory.max", "memory.current", "inactive_file")

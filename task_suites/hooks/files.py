@@ -8,7 +8,7 @@ import posixpath
 
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.calls import HostFile
-from deskgym.task_suites.task import Setup
+from deskgym.task_suites.core.task import Setup
 
 FOLDERS = ("/home/user", "/tmp")
 """Where hooks may write."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deskgym.envs.actions import Action, split_keys
+from deskgym.envs.action.actions import Action, split_keys
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.task_suites.task import Setup
+from deskgym.task_suites.core.task import Setup
 
 
 def click(

@@ -7,7 +7,7 @@ from typing import Any
 
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.calls import shown
-from deskgym.task_suites.task import Setup
+from deskgym.task_suites.core.task import Setup
 
 GRACE = 10.0
 """Seconds that the guest may take beyond the time that the program is given."""

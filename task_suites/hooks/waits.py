@@ -8,7 +8,7 @@ from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.task_suites.task import Setup
+from deskgym.task_suites.core.task import Setup
 
 POLL = 0.05
 """Seconds between two looks at what tells of no change by itself."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deskgym.task_suites.science.kalgebra.checks import CHECKS
-from deskgym.task_suites.science.kalgebra.functions import FUNCTIONS
-from deskgym.task_suites.science.kalgebra.macros import MACROS
-from deskgym.task_suites.science.kalgebra.program import open_
-from deskgym.task_suites.suite import TaskSuite
+from deskgym.task_suites.core.suite import TaskSuite
+from deskgym.task_suites.programs.kalgebra.checks import CHECKS
+from deskgym.task_suites.programs.kalgebra.functions import FUNCTIONS
+from deskgym.task_suites.programs.kalgebra.macros import MACROS
+from deskgym.task_suites.programs.kalgebra.program import open_
 
-FOLDER = Path(__file__).parent / "kalgebra" / "tasks"
+FOLDER = Path(__file__).parent / "tasks"
 
 
 def suite(folder: str | Path = FOLDER) -> TaskSuite:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.errors import TaskError
-from deskgym.envs.guest import comparing, values
+from deskgym.envs.guest import comparing
+from deskgym.envs.guest.kernel import values
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.drawing import Drawn
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import KEY, Call, CallMistakes, Mistake, shown, unknown
-from deskgym.task_suites.params import BUILTIN, DRAWS, Parameters, split_of
-from deskgym.task_suites.schema_yaml import Document, Problem
+from deskgym.task_suites.core.params import BUILTIN, DRAWS, Parameters, split_of
+from deskgym.task_suites.core.schema_yaml import Document, Problem
 from deskgym.task_suites.table_analysis.code_names import names
 from deskgym.task_suites.table_analysis.dialogue_file import FUNCTIONS, DialogueFile, TurnFile, fill
 from deskgym.task_suites.table_analysis.turns import CODE_RESULTS

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import CallMistakes, Mistake, bind, kind_of
-from deskgym.task_suites.params import Parameters
-from deskgym.task_suites.schema_yaml import Document, Problem, TaskFileError
-from deskgym.task_suites.template import SPLITS
+from deskgym.task_suites.core.params import Parameters
+from deskgym.task_suites.core.schema_yaml import Document, Problem, TaskFileError
+from deskgym.task_suites.core.template import SPLITS
 
 Difficulty = Literal["easy", "medium", "hard"]
 ChoiceAction = Literal["fast_fail", "best_guess", "plot_qa", "insight_mining"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import CallMistakes
-from deskgym.task_suites.params import split_of
+from deskgym.task_suites.core.params import split_of
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.choices import OPTIONS, Answers, make_choice, read_answers
 from deskgym.task_suites.table_analysis.code_names import needed, sliced

@@ -85,7 +85,7 @@ def compare(
     ]
     arguments = {"gold": gold, "got": got, "intents": asked, "mode": mode}
     try:
-        found = kernel.call("comparing:compare_results", arguments, timeout=TIMEOUT)
+        found = kernel.call("deskgym.envs.guest.comparing:compare_results", arguments, timeout=TIMEOUT)
         return tuple(
             IntentOutcome(intent.name, intent.kind, bool(one["correct"]), str(one["message"]))
             for intent, one in zip(intents, found, strict=True)
@@ -122,7 +122,7 @@ def _reference(kernel: Kernel, prepared: PreparedTurn) -> tuple[Wanted, dict[str
 
 def _values(kernel: Kernel, names: Sequence[str]) -> dict[str, Any]:
     """Variables of the reference's kernel, each encoded."""
-    from deskgym.envs.guest.values import answers
+    from deskgym.envs.guest.kernel.values import answers
 
     if not names:
         return {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
-from deskgym.task_suites.suite import SEEDS, SPLIT_TRIES, matching
+from deskgym.task_suites.core.suite import SEEDS, SPLIT_TRIES, matching
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
 from deskgym.task_suites.table_analysis.drawing import Drawn, Place, TooFewOptions, draw_dialogue, draw_turn, places

@@ -6,7 +6,7 @@ from fake_suite import FakeSource
 
 from deskgym.agents import Agent, NoopAgent, OracleAgent, RandomAgent, WrongAgent, make_agent, run_episode
 from deskgym.agents.base import judge
-from deskgym.envs.actions import STOPS, Action
+from deskgym.envs.action.actions import STOPS, Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import TaskError
 

@@ -17,7 +17,7 @@ from deskgym.benchmarks.measure import Part, cpu_seconds, family
 from deskgym.benchmarks.miniwob_peer import missing
 from deskgym.benchmarks.page import render
 from deskgym.cli import main
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.spaces import ComputerActionSpace, action_from_sample
 

@@ -12,7 +12,7 @@ from deskgym.benchmarks import machines, machines_page
 from deskgym.benchmarks.frame_sources_qemu import Card, boot_sector
 from deskgym.benchmarks.machines_use import Leftovers, disk_mb
 from deskgym.benchmarks.measure import Part
-from deskgym.envs.machines.qemu_folders import new_folder
+from deskgym.envs.machines.qemu.folders import new_folder
 
 needs_kalgebra = pytest.mark.skipif(shutil.which("kalgebra") is None, reason="needs kalgebra")
 needs_qemu = pytest.mark.skipif(shutil.which("qemu-system-x86_64") is None, reason="needs QEMU")

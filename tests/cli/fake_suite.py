@@ -1,6 +1,6 @@
 """A small suite on the fake machine; its checks read a file and a program's state, so that they can be re-scored."""
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import MachineError, SetupError, TaskError
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 

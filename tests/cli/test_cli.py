@@ -187,7 +187,7 @@ def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeyp
 
 
 def test_doctor(cli, monkeypatch):
-    from deskgym.envs.machines import doctor
+    from deskgym.envs.machines.doctor import doctor
 
     found = [doctor.CheckUp("Xvfb", "ok", "/usr/bin/Xvfb"), doctor.CheckUp("disk", "warn", "1 MiB free", "free some")]
     monkeypatch.setattr(doctor, "iterate", lambda start: iter(found))
@@ -203,7 +203,7 @@ def test_doctor(cli, monkeypatch):
 def test_sigterm_closes_the_machine(tmp_path):
     code = (
         "import deskgym.task_suites as t, sys; t._BUILT['science'] = 'fake_suite'\n"
-        "from deskgym.envs.machines.fake import FakeMachine\n"
+        "from deskgym.envs.machines.fake.machine import FakeMachine\n"
         "from deskgym.agents import OracleAgent\n"
         "import os, signal\n"
         "stop = FakeMachine.stop; FakeMachine.stop = lambda self: (print('stopped', self.alive), stop(self))\n"
@@ -219,7 +219,7 @@ def test_sigterm_closes_the_machine(tmp_path):
 
 def test_ctrl_c_closes_the_machine(cli, monkeypatch):
     from deskgym.agents import OracleAgent
-    from deskgym.envs.machines.fake import FakeMachine
+    from deskgym.envs.machines.fake.machine import FakeMachine
 
     stopped = []
     stop = FakeMachine.stop

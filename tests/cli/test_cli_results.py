@@ -8,7 +8,7 @@ import pytest
 from deskgym.cli import results
 from deskgym.envs.errors import DeskgymError
 from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome
-from deskgym.wrappers.recording import FORMAT, META, STEPS, write_json
+from deskgym.wrappers.recording.recording import FORMAT, META, STEPS, write_json
 
 
 @pytest.fixture

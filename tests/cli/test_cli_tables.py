@@ -13,13 +13,13 @@ import deskgym  # noqa: F401 - registers the ids
 from deskgym.agents import ConstantAgent, OracleAgent, RandomAgent, make_agent, run_episode
 from deskgym.agents.constant import options, unanswerable
 from deskgym.agents.random_texts import random_text
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.viewer.page import write_page
 from deskgym.wrappers import RecordEpisode, Recording
-from deskgym.wrappers.recording import STEPS, find_recordings
+from deskgym.wrappers.recording.recording import STEPS, find_recordings
 
 EVIL = "</template></script><script>alert('hi')</script>"
 PLOT = ("instruction", "dialogue", "feedback", "plot")
@@ -261,7 +261,7 @@ def test_install_adds_what_is_missing_of_python(cli, monkeypatch, tmp_path):
     assert cli("install", "science", "--dry-run")[1] == "all packages of science are installed\n"
     status, _, err = cli("install", "table_analysis")
     assert status == 1 and "--yes, or run: " in err and "pip install" in err
-    from deskgym.envs.machines.doctor_tables import check
+    from deskgym.envs.machines.doctor.tables import check
 
     (outcome,) = check()
     assert outcome.status == "warn" and outcome.found == "missing: no-such-thing, nor-this"

@@ -23,8 +23,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import live
 from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.live import registry as live
 from deskgym.viewer import live_server
 from deskgym.viewer.live_filter import NotViewOnly, ViewOnlyFilter
 from deskgym.viewer.live_server import LiveServer, find_novnc

@@ -17,7 +17,7 @@ from deskgym.viewer.frames import bounding_box, changed_boxes, pack_frames
 from deskgym.viewer.marks import Pointer, caption
 from deskgym.viewer.page import phases, write_page
 from deskgym.wrappers import RecordEpisode
-from deskgym.wrappers.recording import META, RecordingError, find_recordings
+from deskgym.wrappers.recording.recording import META, RecordingError, find_recordings
 
 EVIL = "</script><script>alert('hi')</script>"
 

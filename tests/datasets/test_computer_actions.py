@@ -5,7 +5,7 @@ import pytest
 from gymnasium import spaces
 
 from deskgym.datasets.computer_actions import ActionStore, to_sample
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
 from deskgym.envs.spaces import ComputerActionSpace, UnicodeText, action_from_sample
 

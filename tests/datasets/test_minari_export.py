@@ -16,7 +16,7 @@ import deskgym  # noqa: F401
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.datasets import EpisodeCollector, datasets_in, episodes_of, load_dataset, write_dataset
 from deskgym.datasets.episode_files import EpisodeFileError, EpisodeFiles, read_episode, write_episode
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import JointDiscrete

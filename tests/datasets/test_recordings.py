@@ -10,7 +10,7 @@ import deskgym.task_suites
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.datasets import EpisodeCollector, episodes_of, to_minari
 from deskgym.wrappers import JointDiscrete, RecordEpisode
-from deskgym.wrappers.recording import RecordingError
+from deskgym.wrappers.recording.recording import RecordingError
 
 PARTS = ("screenshot", "elements", "a11y", "terminal", "instruction", "feedback", "vocabulary")
 

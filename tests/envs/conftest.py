@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ PATCHES = {
     ),
     "the encoding": (
         "import sys\nimport msgpack\n"
-        "module = sys.modules['deskgym.envs.guest.values']\n"
+        "module = sys.modules['deskgym.envs.guest.kernel.values']\n"
         "module.take = lambda *a: msgpack.packb({'mean_mass': {'ok': True, 'correct': True, 'missing': True}})"
     ),
     "a number that equals all": (
@@ -256,7 +256,7 @@ def test_a_cell_that_exits_or_is_no_python_is_feedback(play):
 
 FORGE = """
 import os, struct, sys, time, msgpack
-kernel, values = sys.modules["deskgym.envs.guest.kernel"], sys.modules["deskgym.envs.guest.values"]
+kernel, values = sys.modules["deskgym.envs.guest.kernel.process"], sys.modules["deskgym.envs.guest.kernel.values"]
 honest = kernel.pack
 kernel.pack = lambda answer: forged() if "data" in answer or "error" in answer else honest(answer)
 def frame(body): return struct.pack(">I", len(body)) + body
@@ -291,7 +291,7 @@ def test_forged_results_are_wrong_and_neither_an_error_nor_a_load_of_the_host(pl
 
 def test_results_that_are_never_given_are_not_waited_for_long(play, monkeypatch):
     monkeypatch.setattr(judging, "READING", 1.0)
-    code = "import sys, time\nsys.modules['deskgym.envs.guest.values'].take = lambda *a: time.sleep(1000)"
+    code = "import sys, time\nsys.modules['deskgym.envs.guest.kernel.values'].take = lambda *a: time.sleep(1000)"
     start = time.monotonic()
     assert play(code, "DONE")[1] == 0.0
     assert time.monotonic() - start < 15
@@ -312,7 +312,7 @@ DEEP = "import os, sys\nos.chdir('/tmp')\nfor k in range(3000):\n    os.mkdir('d
 
 
 @pytest.mark.parametrize(
-    "end", ["", "os._exit(0)", "sys.modules['deskgym.envs.guest.values'].take = lambda *a: os._exit(0)"]
+    "end", ["", "os._exit(0)", "sys.modules['deskgym.envs.guest.kernel.values'].take = lambda *a: os._exit(0)"]
 )
 def test_folders_that_are_too_deep_for_python_are_removed_at_once(play, env, end):
     env.reset()
@@ -365,7 +365,7 @@ def test_dialogues_go_on_after_figures_and_kernels_that_break():
             assert (observation["plot"] == 255).all()
             assert (env.render() == 255).all()
         forget = (
-            "import gc, os, sys\nkind = sys.modules['deskgym.envs.guest.kernel'].Kernel\n"
+            "import gc, os, sys\nkind = sys.modules['deskgym.envs.guest.kernel.process'].Kernel\n"
             "own = [one for one in gc.get_objects() if type(one) is kind][0]\n"
             "own._operations['forget'] = lambda **given: os._exit(0)"
         )

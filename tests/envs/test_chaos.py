@@ -24,9 +24,11 @@ from deskgym.benchmarks.soak_tasks import SCRIPT, SoakTasks
 from deskgym.benchmarks.soak_trends import RETURNS
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError, SetupError
-from deskgym.envs.machines import sandbox, sandbox_supervisor, supervisor
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox import machine as sandbox
+from deskgym.envs.machines.sandbox import supervision as sandbox_supervisor
+from deskgym.envs.machines.sandbox import supervisor
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.userns import id_map
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -331,7 +333,7 @@ from deskgym.benchmarks.soak_tasks import SCRIPT, SoakTasks
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import sandbox_snapshots
-from deskgym.envs.machines.sandbox_host import cache_folder, runtime_folder
+from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 def resize(folder, size):
     mounted = os.path.ismount(folder)

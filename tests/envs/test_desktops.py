@@ -1,4 +1,4 @@
-"""Desktops that are restored as they were after an equal setup, on a machine whose snapshots keep running programs."""
+"""Desktops that are restored as they were after an equal setup, on a machine whose snapshots keep programs."""
 
 import copy
 import pickle
@@ -13,10 +13,10 @@ from vector_fakes import NumberSource, NumberTask
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost, MachineError, SetupError
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
-from deskgym.envs.machines import fake
-from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines.fake import machine as fake
+from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.envs.vector_env import DesktopVectorEnv
-from deskgym.task_suites.task import Hook, Task
+from deskgym.task_suites.core.task import Hook, Task
 
 DONE = {"action": "done"}
 WAIT = {"action": "wait", "seconds": 0}
@@ -172,10 +172,10 @@ def test_few_are_kept_and_those_that_come_again(make):
     env = make(kinds=100, pool={"depth": 0, "snapshots": 2})
     for number in (0, 0, 1, 2, 0, 3, 0, 4, 0):
         play(env, **task(number))
-        assert len(env.desktops.kept) <= 2
+        assert len(env.manager.kept) <= 2
     assert ran == [f"window {number}" for number in range(5)]
     env.close()
-    assert len(env.desktops.kept) == 0
+    assert len(env.manager.kept) == 0
     play(env, **task(0))
     assert ran[-1] == "window 0" and len(ran) == 6
 
@@ -266,7 +266,7 @@ def test_a_copy_has_its_own(make, again):
     env = make(kinds=1)
     play(env)
     other = again(env)
-    assert len(other.desktops.kept) == 0
+    assert len(other.manager.kept) == 0
     play(other)
     other.close()
     play(env)
@@ -303,7 +303,7 @@ def test_a_setup_that_fails_keeps_nothing(make, monkeypatch):
     monkeypatch.setattr(Task, "prepare", fails)
     with pytest.raises(SetupError, match="no window"):
         env.reset(**task(0))
-    assert len(ran) == 3 and len(env.desktops.kept) == 0
+    assert len(ran) == 3 and len(env.manager.kept) == 0
     monkeypatch.undo()
     play(env, **task(0))
 
@@ -368,6 +368,6 @@ def test_a_reset_while_the_same_setup_is_in_the_making(make):
     Gated.gate.set()
     play(env, seed=1)
     env.pool.wait(10)
-    assert len(ran) == 2 and len(env.desktops.kept) == 1
+    assert len(ran) == 2 and len(env.manager.kept) == 1
     env.close()
     assert env.stats["snapshots_taken"] == 1

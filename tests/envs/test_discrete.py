@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action, is_combination
+from deskgym.envs.action.actions import Action, is_combination
+from deskgym.envs.action.discrete import VERBS, DiscreteActions, DiscreteConfig, InvalidAction, load_verb
+from deskgym.envs.action.element_masks import ElementMasks
+from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.discrete import VERBS, DiscreteActions, DiscreteConfig, NotNow, load_verb
 from deskgym.envs.errors import ActionError, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.guest.protocol import STATE_BITS
-from deskgym.envs.observations import NO_ELEMENTS, Elements
-from deskgym.envs.situation import Situation
-from deskgym.envs.vocabulary import Vocabulary
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 
 sys.path.insert(0, str(Path(__file__).parent))  # discrete_verbs
 
@@ -41,8 +41,8 @@ def elements(*rows):
     return Elements(np.array([r for r, _ in rows], np.int32).reshape(-1, 8), [texts for _, texts in rows])
 
 
-def situation(*rows):
-    return Situation(elements(*rows), SIZE)
+def masks_of(*rows):
+    return ElementMasks(elements(*rows), SIZE)
 
 
 def actions(*rows, vocabulary=WORDS, max_elements=6, **config):
@@ -88,7 +88,7 @@ def test_the_grid_covers_the_screen_row_by_row():
         ({"verbs": ["click", "click"]}, "without repeats"),
         ({"verbs": ["no_such_module:VERB"]}, "cannot be loaded.*no_such_module"),
         ({"verbs": ["discrete_verbs:NONE"]}, "cannot be loaded.*NONE"),
-        ({"verbs": ["discrete_verbs:NO_VERB"]}, "is a str; legal is a deskgym.envs.discrete.Verb"),
+        ({"verbs": ["discrete_verbs:NO_VERB"]}, "is a str; legal is a deskgym.envs.action.discrete.Verb"),
         ({"grid": [8]}, "columns, rows"),
         ({"grid": [-1, 2]}, "columns, rows"),
         ({"max_arguments": 0}, "max_arguments=0"),
@@ -155,7 +155,7 @@ BUTTON, TEXT = row("push button"), row("text", states="sensitive editable")
     ],
 )
 def test_clickable(made, clickable):
-    assert situation(made).clickable.tolist() == [clickable]
+    assert masks_of(made).clickable.tolist() == [clickable]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_clickable(made, clickable):
     ],
 )
 def test_editable(made, editable):
-    assert situation(made).editable.tolist() == [editable]
+    assert masks_of(made).editable.tolist() == [editable]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_editable(made, editable):
     ],
 )
 def test_typing_needs_a_focus_that_takes_text(rows, typing):
-    assert situation(*rows).typing is typing
+    assert masks_of(*rows).typing is typing
 
 
 def test_an_open_menu_admits_itself_and_the_menu_bar():
@@ -196,7 +196,7 @@ def test_an_open_menu_admits_itself_and_the_menu_bar():
         row("menu item", parent=1),
         row("push button", parent=0),
     ]
-    assert np.flatnonzero(situation(*rows).clickable).tolist() == [2, 4, 6]
+    assert np.flatnonzero(masks_of(*rows).clickable).tolist() == [2, 4, 6]
 
 
 def test_a_modal_window_keeps_the_menu_bar_from_input():
@@ -208,7 +208,7 @@ def test_a_modal_window_keeps_the_menu_bar_from_input():
         row("filler", parent=3),
         row("push button", parent=4),
     ]
-    assert np.flatnonzero(situation(*rows).clickable).tolist() == [5]
+    assert np.flatnonzero(masks_of(*rows).clickable).tolist() == [5]
 
 
 ONE, OTHER = ":1.2/org/a11y/atspi/accessible/", ":1.21/org/a11y/atspi/accessible/"  # two programs' references
@@ -228,7 +228,7 @@ def test_of_two_modal_windows_the_active_one_takes_input_else_the_last(save, ove
         row("dialog", states=f"sensitive modal {overwrite}", ref=ref),
         row("push button", parent=4, ref=ref),
     ]
-    assert np.flatnonzero(situation(*rows).clickable).tolist() == [admitted]
+    assert np.flatnonzero(masks_of(*rows).clickable).tolist() == [admitted]
 
 
 @pytest.mark.parametrize("state", ["", "active"])
@@ -240,8 +240,8 @@ def test_of_a_modal_window_within_another_the_inner_one_takes_input(state):
         row("push button", parent=2),
         row("text", states="sensitive editable focused", parent=0),
     ]
-    assert np.flatnonzero(situation(*rows).clickable).tolist() == [3]
-    assert not situation(*rows).typing
+    assert np.flatnonzero(masks_of(*rows).clickable).tolist() == [3]
+    assert not masks_of(*rows).typing
 
 
 def test_a_modal_window_keeps_input_only_from_its_own_program():
@@ -257,27 +257,27 @@ def test_a_modal_window_keeps_input_only_from_its_own_program():
         row("menu item", parent=7, ref=OTHER + "3"),
         row("text", states="sensitive editable focused", parent=6, ref=OTHER + "4"),
     ]
-    assert np.flatnonzero(situation(*rows).clickable).tolist() == [5, 8, 9]
-    assert situation(*rows).typing
+    assert np.flatnonzero(masks_of(*rows).clickable).tolist() == [5, 8, 9]
+    assert masks_of(*rows).typing
     menu = row("popup menu", parent=8, ref=OTHER + "5"), row("menu item", parent=10, ref=OTHER + "6")
-    assert np.flatnonzero(situation(*rows, *menu).clickable).tolist() == [5, 8, 11]
+    assert np.flatnonzero(masks_of(*rows, *menu).clickable).tolist() == [5, 8, 11]
 
 
 def test_the_items_of_a_combo_box_need_it_open():
     combo = row("combo box", x=10, y=10, w=50, h=20)
     other = row("push button", x=100)
     closed = [combo, row("list item", x=10, y=12, parent=0), row("list item", x=0, y=0, parent=0), other]
-    assert np.flatnonzero(situation(*closed).clickable).tolist() == [0, 3]
+    assert np.flatnonzero(masks_of(*closed).clickable).tolist() == [0, 3]
     drop_down = row("list", x=10, y=30, w=50, h=40, parent=0)
     items = [row("list item", x=10, y=30, parent=1), row("list item", x=10, y=200, parent=1)]
-    assert np.flatnonzero(situation(combo, drop_down, *items, other).clickable).tolist() == [2]
+    assert np.flatnonzero(masks_of(combo, drop_down, *items, other).clickable).tolist() == [2]
 
 
 @pytest.mark.parametrize("parent", [-7, 0, 1, 5, 2**31 - 1])
 def test_a_parent_that_makes_no_sense_is_none(parent):
     rows = [row("list item", parent=parent), row("popup menu", parent=parent), row("list", parent=parent)]
-    assert situation(*rows).clickable.tolist() == [False, False, False]
-    assert situation(*rows[::2]).clickable.tolist() == [True, False]
+    assert masks_of(*rows).clickable.tolist() == [False, False, False]
+    assert masks_of(*rows[::2]).clickable.tolist() == [True, False]
 
 
 # --- masks
@@ -314,7 +314,7 @@ def test_where_nothing_can_be_done_no_part_is_empty_and_all_is_refused():
     discrete = actions(verbs=["submit"], grid=(0, 0))
     assert [part.tolist() for part in parts(discrete)] == [[True], [True] + [False] * 5, [True] + [False] * 4]
     for action in every(discrete):
-        with pytest.raises(NotNow, match="submit cannot be done now"):
+        with pytest.raises(InvalidAction, match="submit cannot be done now"):
             discrete.decode(action)
 
 
@@ -375,7 +375,7 @@ def test_masks_are_the_projection_of_what_can_be_done(rows, vocabulary, verbs, g
         verb = discrete.verbs[action[0]]
         try:
             made = discrete.decode(action)
-        except NotNow as error:
+        except InvalidAction as error:
             assert not (aim[action[0], action[1]] and say[action[0], action[2]])
             assert verb.name in str(error)
             continue
@@ -441,7 +441,7 @@ def test_numbers_out_of_range_are_refused(action, part):
 )
 def test_a_refusal_says_why(action, why):
     discrete = actions(BUTTON, row("filler"), TEXT, verbs=["click", "submit", "type"])
-    with pytest.raises(NotNow, match=why):
+    with pytest.raises(InvalidAction, match=why):
         discrete.decode(action)
 
 
@@ -658,7 +658,7 @@ def test_load_verb_finds_both_kinds():
 
 
 def test_nothing_on_the_screen_is_no_error():
-    assert Situation(NO_ELEMENTS, SIZE).clickable.shape == (0,)
+    assert ElementMasks(NO_ELEMENTS, SIZE).clickable.shape == (0,)
 
 
 # --- GTK
@@ -693,7 +693,7 @@ def test_masks_follow_nested_dialogs_of_gtk(desktop):
         found = Elements.from_guest(desktop.guest.call("elements", limit=512, deadline=3.0, fresh=True))
         buttons = [k for k, e in enumerate(found) if e.name.startswith("in ")]
         seen = {found[k].name for k in buttons}
-        clickable = {found[k].name for k in buttons if Situation(found, desktop.display.size).clickable[k]}
+        clickable = {found[k].name for k in buttons if ElementMasks(found, desktop.display.size).clickable[k]}
     assert seen == {"in other", "in main", "in save", "in overwrite"}
     assert clickable == expected
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, MachineError, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
@@ -22,7 +22,7 @@ from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'deskgym[ray]'")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-from deskgym.envs.distributed import DistributedEnvs  # noqa: E402
+from deskgym.envs.ray.envs import DistributedEnvs  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]  # the cluster takes seconds, a lost node more of them
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the actors cannot import it
@@ -531,7 +531,7 @@ def test_deskgym_does_not_import_ray():
 def test_without_ray_the_error_says_how_to_get_it():
     done = run(
         "import sys; sys.modules['ray'] = None\n"
-        "from deskgym.envs.distributed import DistributedEnvs\n"
+        "from deskgym.envs.ray.envs import DistributedEnvs\n"
         "DistributedEnvs(None, 1)"
     )
     assert "ImportError: " in done.stderr and "pip install 'deskgym[ray]'" in done.stderr

@@ -10,8 +10,8 @@ import pytest
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.image import find_image
-from deskgym.envs.machines.qemu_folders import base_folder
-from deskgym.envs.machines.qemu_host import find_qemu
+from deskgym.envs.machines.qemu.folders import base_folder
+from deskgym.envs.machines.qemu.host import find_qemu
 
 pytestmark = [pytest.mark.slow, pytest.mark.qemu, pytest.mark.timeout(600)]
 

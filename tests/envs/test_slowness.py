@@ -13,9 +13,9 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, SetupError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.protocol import HEADER, pack, unpack
-from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines.fake.machine import FakeMachine
+from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks import waits
-from deskgym.task_suites.task import Setup
 
 ANSWER = {"settled": True, "timing": {}, "elements": {}}
 

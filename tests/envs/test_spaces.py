@@ -14,7 +14,7 @@ from gymnasium.vector.utils import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.actions import VERBS, Action
+from deskgym.envs.action.actions import VERBS, Action
 from deskgym.envs.errors import ActionError
 from deskgym.envs.spaces import (
     OBSERVATIONS,

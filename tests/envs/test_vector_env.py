@@ -17,10 +17,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from vector_fakes import DONE, WAIT, desktop, tricky
 
 from deskgym.envs.errors import ActionError, TaskError
+from deskgym.envs.vector.memory import blank
 from deskgym.envs.vector_env import DesktopVectorEnv
-from deskgym.envs.vector_memory import blank
 from deskgym.wrappers import FlatForSB3, HistoryWindow, JointDiscrete, RecordEpisode
-from deskgym.wrappers.recording import Recording
+from deskgym.wrappers.recording.recording import Recording
 
 MODES = list(AutoresetMode)
 TIMES = ("timing", "prepared", "action_mask")

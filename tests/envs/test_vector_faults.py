@@ -18,8 +18,8 @@ from vector_fakes import DONE, WAIT, gone, tricky, wait_until
 from deskgym.envs import vector_env
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
-from deskgym.envs.machines.sandbox_host import runtime_folder
+from deskgym.envs.machines.sandbox.host import runtime_folder
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.vector_env import DesktopVectorEnv
 
 MODES = list(AutoresetMode)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deskgym.envs.action.vocabulary import Vocabulary, words_of
 from deskgym.envs.errors import TaskError
-from deskgym.envs.vocabulary import Vocabulary, words_of
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gymnasium as gym
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deskgym.envs.episode import TaskLike, TaskSource
-from deskgym.task_suites.suite import TaskSuite
+from deskgym.task_suites.core.suite import TaskSuite
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
 
@@ -45,7 +45,7 @@ def test_the_python_examples_run(folder: Path) -> None:
 
 
 def test_every_name_is_in_the_page() -> None:
-    from deskgym.task_suites.registry import Registry
+    from deskgym.task_suites.core.registry import Registry
 
     registry = Registry()
     for name in [*registry.hooks, *registry.checks, *registry.steps]:

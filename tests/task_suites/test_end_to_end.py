@@ -7,10 +7,10 @@ import pytest
 
 from deskgym.envs.episode import Bursts, FinalState
 from deskgym.envs.evaluation.verdict import Verdict
-from deskgym.envs.machines.fake import FakeMachine
-from deskgym.envs.screen import MachineScreen
-from deskgym.task_suites.suite import TaskSuite
-from deskgym.task_suites.task import Task
+from deskgym.envs.machines.fake.machine import FakeMachine
+from deskgym.envs.observation.screen import MachineScreen
+from deskgym.task_suites.core.suite import TaskSuite
+from deskgym.task_suites.core.task import Task
 
 TASK = """\
 id: fake/note
@@ -55,7 +55,7 @@ def read_display(machine: FakeMachine) -> dict[str, object]:
 
 
 def press_button(screen: MachineScreen, times: int = 1) -> Bursts:
-    from deskgym.envs.actions import Action
+    from deskgym.envs.action.actions import Action
 
     for k in range(times):
         yield [Action("click", *screen.find(role="push button", name=f"Pressed {k}").center)]

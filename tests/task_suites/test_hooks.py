@@ -9,9 +9,9 @@ from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.evaluation.calls import HostFile
 from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines.fake.machine import FakeMachine
+from deskgym.task_suites.core.task import Hook, Setup, Task
 from deskgym.task_suites.hooks import files, input, programs, waits
-from deskgym.task_suites.task import Hook, Setup, Task
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import UNKNOWN, CallMistakes
-from deskgym.task_suites.functions import FUNCTIONS, formula
-from deskgym.task_suites.params import Parameters, choice, integer, number, render, split_of
+from deskgym.task_suites.core.functions import FUNCTIONS, formula
+from deskgym.task_suites.core.params import Parameters, choice, integer, number, render, split_of
 
 DECLARED = {
     "a": {"integer": [1, 9]},
@@ -36,7 +36,7 @@ def test_the_same_key_draws_the_same_and_what_is_drawn_is_legal(key: str) -> Non
 
 def test_the_draw_is_the_same_in_another_process_and_for_ever() -> None:
     code = (
-        "from deskgym.task_suites.params import Parameters\n"
+        "from deskgym.task_suites.core.params import Parameters\n"
         "p = Parameters({'a': {'integer': [0, 10**9]}, 'b': {'choice': list('abcdefgh')}})\n"
         "print([tuple(p.draw(f'demo/x#{k}').values()) for k in range(4)])"
     )

@@ -7,9 +7,9 @@ import pytest
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.task_suites.registry import Registry
-from deskgym.task_suites.schema import load_folder
-from deskgym.task_suites.schema_yaml import Document, TaskFileError
+from deskgym.task_suites.core.registry import Registry
+from deskgym.task_suites.core.schema import load_folder
+from deskgym.task_suites.core.schema_yaml import Document, TaskFileError
 
 GOOD = """\
 id: demo/sum

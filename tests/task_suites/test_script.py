@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.actions import STOPS, Action
+from deskgym.envs.action.actions import STOPS, Action
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.calls import bind
-from deskgym.task_suites.script import STEPS, Step, play
+from deskgym.task_suites.core.script import STEPS, Step, play
 
 
 class OneButton:

@@ -8,11 +8,11 @@ from deskgym.envs.episode import setup_key
 from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.core.setup_key import digest
+from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files, programs, waits
-from deskgym.task_suites.science.scienceboard_tasks import hooks as scienceboard_hooks
-from deskgym.task_suites.setup_key import digest
-from deskgym.task_suites.task import Hook, Task
-from deskgym.task_suites.upstream.scienceboard.setup_items import Launch, Plot2D
+from deskgym.task_suites.importers.scienceboard.setup_items import Launch, Plot2D
+from deskgym.task_suites.importers.scienceboard.tasks import hooks as scienceboard_hooks
 
 
 def key(*hooks, number=1):

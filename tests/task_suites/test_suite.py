@@ -8,7 +8,7 @@ import pytest
 
 from deskgym.envs.episode import TaskLike, TaskSource
 from deskgym.envs.errors import TaskError
-from deskgym.task_suites.suite import TaskSuite
+from deskgym.task_suites.core.suite import TaskSuite
 
 BODY = """
 title: T

@@ -7,8 +7,8 @@ import pytest
 
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox_host import cache_folder
-from deskgym.task_suites.warm_caches import CACHES, RENEWED, give_caches, keep_caches
+from deskgym.envs.machines.sandbox.host import cache_folder
+from deskgym.task_suites.core.warm_caches import CACHES, RENEWED, give_caches, keep_caches
 
 pytestmark = pytest.mark.sandbox
 

@@ -5,7 +5,7 @@ import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 sys.path.insert(0, str(Path(__file__).parent))  # press_suite
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from press_suite import descendants, gone
 
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError, DeskgymError, SetupError
 from deskgym.trainers.trl import CodeToolEnv, ComputerToolEnv, DesktopToolEnv, desktop_environment, task_rows
 from deskgym.wrappers import PartialCredit

@@ -23,9 +23,9 @@ import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
 from deskgym.wrappers import AccessibilityText
-from deskgym.wrappers.element_text import Xml, table
-from deskgym.wrappers.seed_rules import PRESETS
-from deskgym.wrappers.text_budget import estimated_tokens, longest, measure
+from deskgym.wrappers.observation.element_rules import PRESETS
+from deskgym.wrappers.observation.element_text import Xml, table
+from deskgym.wrappers.observation.text_budget import estimated_tokens, longest, measure
 
 SIZE = (160, 120)
 HEADERS = {

@@ -16,7 +16,7 @@ from gymnasium.vector import AsyncVectorEnv
 from stable_baselines3.common import env_checker
 
 import deskgym.wrappers
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import (
     AccessibilityText,

@@ -7,7 +7,7 @@ from fake_desktops import desktop, keeps_the_contract
 from gymnasium import spaces
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
 from deskgym.envs.spaces import action_from_sample
 from deskgym.wrappers import AnthropicComputerUse, CoordinateFrame, ExecutionFeedback, RecordEpisode

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym.envs.errors import ActionError
-from deskgym.wrappers import coordinates_guest
-from deskgym.wrappers.coordinates import Frame, unwrap_code
+from deskgym.wrappers.action import coordinates_guest
+from deskgym.wrappers.action.coordinates import Frame, unwrap_code
 
 SIZES = st.integers(1, 8000)
 

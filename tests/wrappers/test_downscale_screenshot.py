@@ -8,7 +8,7 @@ from fake_desktops import desktop, keeps_the_contract
 from gymnasium.vector import AsyncVectorEnv
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import CoordinateFrame, DownscaleScreenshot, JointDiscrete, SetOfMark
 

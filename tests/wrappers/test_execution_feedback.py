@@ -11,11 +11,11 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
 from deskgym.wrappers import CoordinateFrame, ExecutionFeedback, SetOfMark
-from deskgym.wrappers.execution_feedback import FAILURES, NOTHING_FOUND
+from deskgym.wrappers.observation.execution_feedback import FAILURES, NOTHING_FOUND
 
 BROKEN = "```python\nthis is no Python\n```"
 GOOD = "```python\npyautogui.write('ab')\nprint('typed')\n```"

@@ -18,15 +18,15 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
-from deskgym.envs.actions import VERBS, Action
+from deskgym.envs.action.actions import VERBS, Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.protocol import STATE_BITS
-from deskgym.envs.observations import NO_ELEMENTS, Elements
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.spaces import OBSERVATIONS, UnicodeText, action_from_sample
 from deskgym.wrappers import FlatForSB3, JointDiscrete
-from deskgym.wrappers.flat_for_sb3 import FEATURES, ROLE_COLUMNS, element_features, element_texts, role_column
-from deskgym.wrappers.hashing import hashed
+from deskgym.wrappers.rl.flat_for_sb3 import FEATURES, ROLE_COLUMNS, element_features, element_texts, role_column
+from deskgym.wrappers.rl.hashing import hashed
 
 SIZE = (160, 120)
 F = len(FEATURES)

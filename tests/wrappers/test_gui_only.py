@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action, as_code
+from deskgym.envs.action.actions import Action, as_code
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import CoordinateFrame, DownscaleScreenshot, GuiOnly, JointDiscrete, SetOfMark
-from deskgym.wrappers.coordinates import Frame
-from deskgym.wrappers.gui_code import read_program
+from deskgym.wrappers.action.coordinates import Frame
+from deskgym.wrappers.action.gui_code import read_program
 
 FIELD = [{"role": "text"}]  # the fake window's text field stands for a console
 CODE = {"action": "code"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.wrappers.hashing import hashed, tokens
+from deskgym.wrappers.rl.hashing import hashed, tokens
 
 NAMES = ("speed", "mass", "force", "k1", "radius", "alpha", "x", "volume")
 
@@ -95,7 +95,7 @@ def test_lines_add_up_in_long_texts_as_in_short_ones():
 
 
 def test_it_is_the_same_in_another_process():
-    code = "from deskgym.wrappers.hashing import hashed; print(hashed('set speed to 42', 8).tolist())"
+    code = "from deskgym.wrappers.rl.hashing import hashed; print(hashed('set speed to 42', 8).tolist())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert other.stdout.strip() == str(hashed("set speed to 42", 8).tolist())
 

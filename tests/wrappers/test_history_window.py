@@ -14,13 +14,13 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import ExecutionFeedback, HistoryWindow
-from deskgym.wrappers.execution_feedback import NOTHING_FOUND
-from deskgym.wrappers.history_window import MAX_ENTRY
-from deskgym.wrappers.messages import with_data_urls
+from deskgym.wrappers.observation.execution_feedback import NOTHING_FOUND
+from deskgym.wrappers.observation.history_window import MAX_ENTRY
+from deskgym.wrappers.observation.messages import with_data_urls
 
 PARTS = ("screenshot", "elements", "a11y", "instruction", "feedback")
 

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import OpenAIComputerUse, RecordEpisode, Recording
-from deskgym.wrappers.openai_computer_use import SCHEMA
+from deskgym.wrappers.action.openai_computer_use import SCHEMA
 
 ROOT = Path(__file__).parents[2]
 SIZE = (160, 120)

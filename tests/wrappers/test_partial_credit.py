@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.wrappers import PartialCredit
 

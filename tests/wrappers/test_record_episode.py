@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym.agents import OracleAgent, RandomAgent, WrongAgent, run_episode
-from deskgym.envs.actions import VERBS, Action
+from deskgym.envs.action.actions import VERBS, Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.evaluation.evaluator import CheckFailed
-from deskgym.wrappers import CoordinateFrame, RecordEpisode, Recording, SetOfMark, recording_writer, rescore
-from deskgym.wrappers.recorded_state import keep, pack, restore, unpack
-from deskgym.wrappers.recording import RecordingError, find_recordings, frame_path, pack_frame
+from deskgym.wrappers import CoordinateFrame, RecordEpisode, Recording, SetOfMark, rescore
+from deskgym.wrappers.recording import writer as recording_writer
+from deskgym.wrappers.recording.recorded_state import keep, pack, restore, unpack
+from deskgym.wrappers.recording.recording import RecordingError, find_recordings, frame_path, pack_frame
 
 SIZE = (160, 120)
 PARTS = ("screenshot", "elements", "instruction", "feedback")

@@ -6,7 +6,7 @@ import pytest
 from fake_desktops import desktop, keeps_the_contract
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers import AccessibilityText, CoordinateFrame, DownscaleScreenshot, RegionOfInterest
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.actions import Action
-from deskgym.wrappers.responses import Unreadable, code_actions, computer_actions, fenced_blocks
+from deskgym.envs.action.actions import Action
+from deskgym.wrappers.action.responses import Unreadable, code_actions, computer_actions, fenced_blocks
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.guest.accessibility_node import ROLES
+from deskgym.envs.guest.accessibility.node import ROLES
 from deskgym.envs.guest.protocol import STATE_BITS
-from deskgym.envs.observations import NO_ELEMENTS, Elements
-from deskgym.wrappers.element_text import NAMESPACES, Xml
-from deskgym.wrappers.seed_rules import PRESETS, check_preset, kept_rows, tag
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.wrappers.observation.element_rules import PRESETS, check_preset, kept_rows, tag
+from deskgym.wrappers.observation.element_text import NAMESPACES, Xml
 
 SIZE = (640, 480)
 ON = ("enabled", "sensitive", "showing", "visible")

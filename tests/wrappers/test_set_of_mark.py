@@ -18,14 +18,14 @@ from test_seed_rules import screen
 
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.benchmarks.set_of_mark import main, published, scene
-from deskgym.envs.actions import VERBS, Action
+from deskgym.envs.action.actions import VERBS, Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, GuestLost
-from deskgym.envs.observations import NO_ELEMENTS
+from deskgym.envs.observation.elements import NO_ELEMENTS
 from deskgym.wrappers import CoordinateFrame, DownscaleScreenshot, SetOfMark
-from deskgym.wrappers.mark_actions import with_marks
-from deskgym.wrappers.mark_drawing import _readable_label, draw_readable_marks, draw_seed_marks
-from deskgym.wrappers.seed_rules import PRESETS
+from deskgym.wrappers.action.mark_actions import with_marks
+from deskgym.wrappers.observation.element_rules import PRESETS
+from deskgym.wrappers.observation.marks import _readable_label, draw_readable_marks, draw_seed_marks
 
 SIZE = (160, 120)
 FIELD, BUTTON = (80, 41), (55, 80)  # marks 1 and 2 of the fake screen, in its own pixels

@@ -12,7 +12,7 @@ from pathlib import Path
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import userns
 from deskgym.envs.machines.image import tree
-from deskgym.envs.machines.sandbox_host import find_tool
+from deskgym.envs.machines.sandbox.host import find_tool
 
 NAMESPACES = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--mount-proc")
 """What runs in these takes all that it starts and mounts along when it ends."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.image.recipe import is_stock
-from deskgym.envs.machines.sandbox_host import find_tool
+from deskgym.envs.machines.sandbox.host import find_tool
 
 MANIFEST = "manifest.json"
 DISK, KERNEL, INITRD = "disk.qcow2", "vmlinuz", "initrd.img"

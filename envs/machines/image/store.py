@@ -9,7 +9,7 @@ from pathlib import Path
 from deskgym.envs.errors import MachineError, near
 from deskgym.envs.machines.image.image import MANIFEST, Image
 from deskgym.envs.machines.image.recipe import is_stock, load_recipe, stock_recipes
-from deskgym.envs.machines.sandbox_host import cache_folder
+from deskgym.envs.machines.sandbox.host import cache_folder
 
 
 def images_folder() -> Path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
-from deskgym.envs.machines.sandbox_host import cache_folder
+from deskgym.envs.machines.sandbox.host import cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd

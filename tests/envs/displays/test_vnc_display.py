@@ -10,9 +10,9 @@ import pytest
 from vnc_desktops import VncDesktop, need, wait_for
 
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.displays.vnc import VncDisplay
-from deskgym.envs.displays.vnc_input import VncInput
-from deskgym.envs.displays.vnc_protocol import FrameClient
+from deskgym.envs.displays.vnc.display import VncDisplay
+from deskgym.envs.displays.vnc.input import VncInput
+from deskgym.envs.displays.vnc.protocol import FrameClient
 from deskgym.envs.errors import GuestCallError, MachineError
 
 SIZE = (640, 400)

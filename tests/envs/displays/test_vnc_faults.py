@@ -11,8 +11,8 @@ import pytest
 from vnc_desktops import VncDesktop
 
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.displays.vnc import VncDisplay
-from deskgym.envs.displays.vnc_address import VncAddress
+from deskgym.envs.displays.vnc.address import VncAddress
+from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.errors import MachineError
 
 INIT = struct.Struct("!HH16sI")

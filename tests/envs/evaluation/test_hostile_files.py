@@ -7,7 +7,7 @@ from deskgym.envs.evaluation import files
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
 
 
 @pytest.fixture(scope="module")

@@ -22,15 +22,8 @@ from dbus_fast._private.unmarshaller import Unmarshaller
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.guest.accessibility import (
-    AccessibilityLost,
-    AccessibilityReader,
-    CallFailed,
-    Elements,
-    WaitFailed,
-)
-from deskgym.envs.guest.accessibility_bus import addresses
-from deskgym.envs.guest.accessibility_marshal import (
+from deskgym.envs.guest.accessibility.bus import addresses
+from deskgym.envs.guest.accessibility.marshal import (
     marshal,
     read_properties,
     read_ref,
@@ -38,7 +31,7 @@ from deskgym.envs.guest.accessibility_marshal import (
     read_strings,
     template,
 )
-from deskgym.envs.guest.accessibility_node import (
+from deskgym.envs.guest.accessibility.node import (
     ROLES,
     STATES,
     Node,
@@ -47,6 +40,13 @@ from deskgym.envs.guest.accessibility_node import (
     cell_position,
     intersects,
     state_bits,
+)
+from deskgym.envs.guest.accessibility.reader import (
+    AccessibilityLost,
+    AccessibilityReader,
+    CallFailed,
+    Elements,
+    WaitFailed,
 )
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
 

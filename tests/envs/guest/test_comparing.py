@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deskgym.envs.guest.comparing import compare, compare_results
-from deskgym.envs.guest.values import Opaque, decode, decode_value, encode, take
+from deskgym.envs.guest.kernel.values import Opaque, decode, decode_value, encode, take
 
 NAN = math.nan
 FRAME = pd.DataFrame(

@@ -7,7 +7,7 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.processes import members
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
 
 pytestmark = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
 

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from deskgym.envs.guest.comparing import compare  # noqa: E402
 from deskgym.envs.guest.comparing_plots import THRESHOLD, similarity  # noqa: E402
-from deskgym.envs.guest.drawn import drawn, figure_of, picture_of, render  # noqa: E402
-from deskgym.envs.guest.values import decode_value, encode  # noqa: E402
+from deskgym.envs.guest.kernel.figure_data import drawn, figure_of, picture_of, render  # noqa: E402
+from deskgym.envs.guest.kernel.values import decode_value, encode  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 X, Y, Z = np.arange(12.0), RANDOM.normal(size=12), RANDOM.normal(size=12)

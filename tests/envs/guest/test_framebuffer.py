@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from deskgym.envs.guest.framebuffer import Framebuffer, read_layout
+from deskgym.envs.guest.x11.framebuffer import Framebuffer, read_layout
 
 WIDTH, HEIGHT, PADDING = 300, 200, 16  # a row of the file may be longer than the screen is wide
 

@@ -8,7 +8,7 @@ import pytest
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 pytestmark = pytest.mark.sandbox
 

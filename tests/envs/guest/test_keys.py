@@ -1,7 +1,7 @@
 import pytest
 
-from deskgym.envs.guest.keyboard import typeable
-from deskgym.envs.guest.keys import KEYS, is_key, keysym
+from deskgym.envs.guest.x11.keyboard import typeable
+from deskgym.envs.guest.x11.keys import KEYS, is_key, keysym
 
 
 def test_every_name_of_pyautogui_means_a_key():

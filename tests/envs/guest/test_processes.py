@@ -7,7 +7,7 @@ import pytest
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.guest.processes import has_mark, process_table
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
 
 
 def marked(mark: str) -> list[int]:
@@ -97,7 +97,7 @@ def test_a_killed_host_leaves_nothing(tmp_path):
     code = (
         "import os, signal, sys\n"
         "from deskgym.envs.machines.base import MachineConfig\n"
-        "from deskgym.envs.machines.process import ProcessMachine\n"
+        "from deskgym.envs.machines.process.machine import ProcessMachine\n"
         "m = ProcessMachine(MachineConfig(screen_size=(640, 480)))\n"
         "m.start()\n"
         "m.run(['env', sys.argv[1], 'sh', '-c', 'setsid -f sleep 1000'])\n"

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deskgym.envs.guest.comparing import compare
-from deskgym.envs.guest.values import Opaque, decode, decode_value, encode, take
-from deskgym.envs.guest.values_format import MAX_BYTES, MAX_ITEMS
+from deskgym.envs.guest.kernel.values import Opaque, decode, decode_value, encode, take
+from deskgym.envs.guest.kernel.values_format import MAX_BYTES, MAX_ITEMS
 
 SCALARS = st.one_of(
     st.none(),

@@ -7,8 +7,8 @@ import pytest
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.image import find_image
-from deskgym.envs.machines.qemu_host import find_qemu
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.qemu.host import find_qemu
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 
 @cache

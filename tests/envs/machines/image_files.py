@@ -80,7 +80,7 @@ def fake_mmdebstrap(folder, monkeypatch, megabytes=1):
 
 def first_on_path(programs, monkeypatch):
     """Let programs of this folder be found before all others."""
-    from deskgym.envs.machines import sandbox_host
+    from deskgym.envs.machines.sandbox import host as sandbox_host
 
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setattr(sandbox_host, "_PATH", f"{programs}:{sandbox_host._PATH}")

@@ -3,10 +3,10 @@
 import pytest
 
 from deskgym.envs.machines import conformance
-from deskgym.envs.machines.fake import FakeMachine
-from deskgym.envs.machines.process import ProcessMachine
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.fake.machine import FakeMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
+from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)

@@ -3,9 +3,11 @@
 import pytest
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import doctor, doctor_vm, userns
+from deskgym.envs.machines import userns
+from deskgym.envs.machines.doctor import doctor
+from deskgym.envs.machines.doctor import vm as doctor_vm
 from deskgym.envs.machines.image import Image
-from deskgym.envs.machines.qemu_probe import Probe
+from deskgym.envs.machines.qemu.probe import Probe
 
 
 def outcome(name, **options):

@@ -5,9 +5,9 @@ import pytest
 
 from deskgym.envs.errors import GuestCallError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.fake import FakeMachine
-from deskgym.envs.machines.fake_files import result
-from deskgym.envs.observations import Elements
+from deskgym.envs.machines.fake.files import result
+from deskgym.envs.machines.fake.machine import FakeMachine
+from deskgym.envs.observation.elements import Elements
 
 
 @pytest.fixture

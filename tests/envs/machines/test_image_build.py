@@ -14,8 +14,8 @@ import pytest
 from image_files import fake_mmdebstrap, first_on_path
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import sandbox_host
 from deskgym.envs.machines.image import build, build_image, find_image, inside, load_recipe, store
+from deskgym.envs.machines.sandbox import host as sandbox_host
 from deskgym.envs.machines.userns import NoIdsError, id_map
 
 

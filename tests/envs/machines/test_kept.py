@@ -8,7 +8,7 @@ import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import Snapshot
-from deskgym.envs.machines.kept import KeptSnapshots
+from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
 
 class Shelf:

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import live, live_stream
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.process import ProcessMachine
-from deskgym.envs.machines.sandbox import SandboxMachine
-from deskgym.envs.machines.sandbox_host import find_tool
+from deskgym.envs.machines.live import registry as live
+from deskgym.envs.machines.live import stream as live_stream
+from deskgym.envs.machines.process.machine import ProcessMachine
+from deskgym.envs.machines.sandbox.host import find_tool
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 SIZE = (640, 480)
 needs_x11vnc = pytest.mark.skipif(find_tool("x11vnc") is None, reason="x11vnc is not installed")
@@ -25,7 +26,7 @@ needs_x11vnc = pytest.mark.skipif(find_tool("x11vnc") is None, reason="x11vnc is
 SANDBOX = f"""
 import sys
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 with SandboxMachine(MachineConfig(screen_size={SIZE})):
     print("up", flush=True)
     sys.stdin.read()

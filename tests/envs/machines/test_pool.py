@@ -14,10 +14,11 @@ import pytest
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost, MachineError, SetupError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
-from deskgym.envs.machines import memory, pool
-from deskgym.envs.machines.fake import FakeMachine
+from deskgym.envs.machines import memory
+from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.envs.machines.memory import available_memory, group_leaves
-from deskgym.envs.machines.pool import PoolConfig
+from deskgym.envs.provision import pool
+from deskgym.envs.provision.pool import PoolConfig
 
 DONE = {"action": "done"}
 WAIT = {"action": "wait", "seconds": 0}

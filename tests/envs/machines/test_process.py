@@ -4,7 +4,7 @@ import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig, Snapshot
-from deskgym.envs.machines.process import ProcessMachine
+from deskgym.envs.machines.process.machine import ProcessMachine
 
 
 @pytest.fixture

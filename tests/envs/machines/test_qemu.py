@@ -15,10 +15,10 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.image import Image, find_image
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.qemu_folders import base_folder
-from deskgym.envs.machines.qemu_host import find_qemu
-from deskgym.envs.machines.sandbox_host import runtime_folder
+from deskgym.envs.machines.qemu.folders import base_folder
+from deskgym.envs.machines.qemu.host import find_qemu
+from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.sandbox.host import runtime_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.qemu]
 
@@ -170,7 +170,7 @@ def test_stopped_machines_leave_nothing(machine):
 _TRAINER = """
 import sys, time
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.qemu import QemuMachine
+from deskgym.envs.machines.qemu.machine import QemuMachine
 machine = QemuMachine(MachineConfig(screen_size=None), accel="tcg")
 machine.start()
 snapshot = machine.snapshot()
@@ -193,7 +193,7 @@ def test_a_killed_trainer_leaves_nothing():
     until(lambda: not [p for p in base_folder().iterdir() if own in p.name and p.name.startswith("machine")])
     until(lambda: set(runtime_folder().glob("view-*.sock")) != sockets)
     subprocess.run([sys.executable, "-c", textwrap.dedent("""
-        from deskgym.envs.machines.qemu_folders import new_folder
+        from deskgym.envs.machines.qemu.folders import new_folder
         new_folder("snapshot").rmdir()
     """)], check=True)  # fmt: skip
     assert not [p for p in base_folder().iterdir() if own in p.name], "the next process removes the snapshots"
@@ -349,8 +349,8 @@ _FULL = """
 import os, sys
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.qemu import QemuMachine
-from deskgym.envs.machines.qemu_folders import base_folder
+from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.qemu.folders import base_folder
 with QemuMachine(MachineConfig(screen_size=None), accel="tcg", image=sys.argv[1]) as machine:
     with open(f"{base_folder()}/filler", "wb") as file:
         file.write(bytes(os.statvfs(base_folder()).f_bavail * os.statvfs(base_folder()).f_frsize - (1 << 20)))

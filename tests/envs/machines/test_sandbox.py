@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import conformance, sandbox, sandbox_host, sandbox_snapshots, userns
+from deskgym.envs.machines import conformance, userns
 from deskgym.envs.machines.base import MachineConfig, Snapshot
-from deskgym.envs.machines.sandbox import SandboxMachine
-from deskgym.envs.machines.sandbox_limits import find_limits
+from deskgym.envs.machines.sandbox import host as sandbox_host
+from deskgym.envs.machines.sandbox import machine as sandbox
+from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
+from deskgym.envs.machines.sandbox.limits import find_limits
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
@@ -156,7 +159,7 @@ def test_several_processes_build_the_cache_at_once(tmp_path):
         tmp_path.mkdir()
     code = (
         "from deskgym.envs.machines.base import MachineConfig\n"
-        "from deskgym.envs.machines.sandbox import SandboxMachine\n"
+        "from deskgym.envs.machines.sandbox.machine import SandboxMachine\n"
         "with SandboxMachine(MachineConfig(screen_size=None)) as m: print(m.run(['id', '-un']).stdout)"
     )
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}

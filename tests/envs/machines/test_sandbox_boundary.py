@@ -10,7 +10,7 @@ import pytest
 from deskgym.envs.errors import GuestCallError
 from deskgym.envs.machines import guest_runtime
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 pytestmark = pytest.mark.sandbox
 
@@ -115,7 +115,7 @@ def test_a_copy_in_the_hosts_python_is_covered(monkeypatch):
     package.mkdir(parents=True)
     (package / "gold.txt").write_text("42")
     try:
-        from deskgym.envs.machines import sandbox_masks
+        from deskgym.envs.machines.sandbox import masks as sandbox_masks
 
         sandbox_masks._copies_of_deskgym.cache_clear()
         with SandboxMachine(MachineConfig(screen_size=None)) as machine:

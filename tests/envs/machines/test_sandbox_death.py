@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from deskgym.envs.errors import GuestLost, MachineError
-from deskgym.envs.machines import sandbox_supervisor
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
-from deskgym.envs.machines.sandbox_host import cache_folder, runtime_folder
+from deskgym.envs.machines.sandbox import supervision as sandbox_supervisor
+from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
@@ -23,7 +23,7 @@ PARENT = """
 import ctypes, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 machines = [SandboxMachine(MachineConfig(screen_size=None)) for _ in range(2)]
 for machine in machines:
     machine.start()

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from deskgym.envs.machines import sandbox_layers, userns
+from deskgym.envs.machines import userns
+from deskgym.envs.machines.sandbox import layers as sandbox_layers
 from deskgym.envs.machines.userns import IdMap, IdRange, NoIdsError
 
 

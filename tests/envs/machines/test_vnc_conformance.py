@@ -6,7 +6,7 @@ import pytest
 from vnc_desktops import VncDesktop
 
 from deskgym.envs.machines import conformance
-from deskgym.envs.machines.vnc import VncMachine
+from deskgym.envs.machines.vnc.machine import VncMachine
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)

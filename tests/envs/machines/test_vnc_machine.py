@@ -18,7 +18,7 @@ from deskgym.envs.guest.processes import process_table
 from deskgym.envs.guest.protocol import HEADER, pack
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig, Snapshot
-from deskgym.envs.machines.vnc import VncMachine
+from deskgym.envs.machines.vnc.machine import VncMachine
 
 SIZE = (640, 400)
 CONFIG = MachineConfig(screen_size=SIZE)

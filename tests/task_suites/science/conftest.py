@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deskgym.task_suites.science.scienceboard import ScienceBoardTasks, suite
+from deskgym.task_suites.importers.scienceboard.suite import ScienceBoardTasks, suite
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deskgym.task_suites.science.kalgebra.expressions import (
+from deskgym.task_suites.programs.kalgebra.language.expressions import (
     ExpressionError,
     ExpressionLimitError,
     Lambda,

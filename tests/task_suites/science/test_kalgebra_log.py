@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import deskgym  # noqa: F401 - registers the environments
-from deskgym.envs.accessible import Node
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import SetupError
-from deskgym.task_suites.science.kalgebra import state
-from deskgym.task_suites.science.kalgebra.program import KAlgebra
+from deskgym.envs.observation.accessible_program import Node
+from deskgym.task_suites.programs.kalgebra import state
+from deskgym.task_suites.programs.kalgebra.program import KAlgebra
 
 
 class Screen:

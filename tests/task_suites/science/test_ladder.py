@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import deskgym  # noqa: F401  (registers the ids)
-from deskgym.envs.vocabulary import Vocabulary
-from deskgym.task_suites.science.kalgebra.expressions import displayed_curves
-from deskgym.task_suites.science.kalgebra.gold import reference_curve
+from deskgym.envs.action.vocabulary import Vocabulary
+from deskgym.task_suites.programs.kalgebra.gold import reference_curve
+from deskgym.task_suites.programs.kalgebra.language.expressions import displayed_curves
 from deskgym.task_suites.science.suite import suite
 
 SCIENCE = suite()

@@ -14,12 +14,12 @@ from deskgym.agents.loading import make_agent
 from deskgym.cli.main import main
 from deskgym.cli.playing import play
 from deskgym.cli.verifying import attempts_of
-from deskgym.envs.actions import Action
+from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
 from deskgym.envs.errors import SetupError, TaskError
 from deskgym.task_suites import load_suite
-from deskgym.task_suites.science.scienceboard import suite
-from deskgym.task_suites.science.scienceboard_scripts import _off
+from deskgym.task_suites.importers.scienceboard.oracles import _off
+from deskgym.task_suites.importers.scienceboard.suite import suite
 
 
 def moves(script: Any) -> list[Any]:

@@ -6,7 +6,7 @@ import pytest
 from scienceboard_files import CURVE, SPHERE, UPSTREAM, file_of, given, installed, looks
 
 from deskgym.envs.episode import FinalState
-from deskgym.task_suites.science.scienceboard import suite
+from deskgym.task_suites.importers.scienceboard.suite import suite
 
 FRONT = {"tab": "2d", "mode": "evaluate", "grid": True, "aspect": True, "resolution": 832, "style": "Solid"}
 

@@ -6,7 +6,7 @@ import pytest
 from shop_domain import DOMAINS, FOLDER
 
 from deskgym.envs.errors import TaskError
-from deskgym.task_suites.schema_yaml import Document, TaskFileError
+from deskgym.task_suites.core.schema_yaml import Document, TaskFileError
 from deskgym.task_suites.table_analysis.code_names import names, needed, sliced
 from deskgym.task_suites.table_analysis.dialogue_file import fill, load_dialogues, read_dialogue
 

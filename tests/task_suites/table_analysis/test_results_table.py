@@ -9,7 +9,7 @@ from scipy.stats import binom
 from deskgym.datasets.analysis_results import read_results
 from deskgym.task_suites.table_analysis.results import make_results
 from deskgym.task_suites.table_analysis.turns import LETTERS, IntentOutcome, Outcome
-from deskgym.wrappers.recording import FORMAT, META, STEPS, RecordingError, write_json
+from deskgym.wrappers.recording.recording import FORMAT, META, STEPS, RecordingError, write_json
 
 
 def outcome(mode, action, *intents, **rest):
@@ -31,7 +31,7 @@ OUTCOMES = (
 
 
 def record(folder, last_info, *, terminated=True):
-    """A recorded episode as ``deskgym.wrappers.recording`` tells, of two steps."""
+    """A recorded episode as ``deskgym.wrappers.recording.recording`` tells, of two steps."""
     folder.mkdir(parents=True)
     write_json(folder / META, {"format": FORMAT, "task": {"id": "penguins/ines/normal/t#0"}})
     lines = [{"step": 0, "info": {}}, {"step": 1, "terminated": terminated, "truncated": False, "info": last_info}]

@@ -1,0 +1,1 @@
+"""Actions: their forms, their spaces, and masks of what can be done now."""

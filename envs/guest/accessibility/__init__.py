@@ -1,0 +1,1 @@
+"""Reading and acting on accessible elements (AT-SPI over D-Bus)."""

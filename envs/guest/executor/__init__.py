@@ -1,0 +1,1 @@
+"""Code actions: forks of a warm interpreter."""

@@ -1,0 +1,1 @@
+"""Kernels: a Python interpreter that keeps its variables from one cell to the next."""

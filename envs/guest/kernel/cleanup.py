@@ -1,0 +1,153 @@
+"""What a kernel's session leaves in its machine, and its removal."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+
+from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.errors import KernelFailed
+from deskgym.envs.guest.processes import process_table
+
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock", "/var/crash", "/run/screen")
+"""Where anybody may make files; ``tests/envs/guest/test_kernel_sandbox.py`` looks for others."""
+
+_LEAST = {"fs/mqueue/queues_max": "0", "kernel/keys/maxbytes": "1"}
+"""Limits in /proc/sys of what no file names: without /dev/mqueue message queues, and keys in the Linux kernel."""
+
+_IPC = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
+"""System V's shared memory, message queues and semaphores, and how /proc/sysvipc calls their numbers."""
+
+_RMID = 0
+
+
+class SessionCleanup:
+    """Removes what the agent's user has made.
+
+    Args:
+        config: says who that is. Where it is the guest's own user, only the sessions' folder is cleared.
+    """
+
+    def __init__(self, config: GuestConfig) -> None:
+        self._config = config
+        self._folder = f"{config.state_dir}/kernels"
+        self._prepared = False
+
+    def prepare(self) -> str:
+        """Take from the agent's user what it need not own; the folder that sessions live in."""
+        if not self._prepared:
+            os.makedirs(self._folder, exist_ok=True)
+            os.chmod(self._folder, 0o755)
+            if self._config.uid is not None:
+                for place in (self._config.home, self._config.runtime_dir):
+                    _take_over(place)
+                for limit, value in _LEAST.items():
+                    with suppress(OSError):  # a sandbox's guest may not; it has /dev/mqueue, and no calls for keys
+                        _write(f"/proc/sys/{limit}", value)
+            self._prepared = True
+        return self._folder
+
+    def remove(self) -> None:
+        """Remove all that sessions left.
+
+        Raises:
+            KernelFailed: something is still there.
+        """
+        for name in os.listdir(self._folder):
+            _remove(f"{self._folder}/{name}")
+        left = os.listdir(self._folder)
+        if self._config.uid is not None:
+            for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
+                left += _clear(place, self._config.uid)
+            left += _clear_ipc(self._config.uid)
+        if left:
+            raise KernelFailed(f"a session left what cannot be removed: {left[:5]}")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def _take_over(place: str) -> None:
+    for parent, folders, files in os.walk(place):
+        for name in ("", *folders, *files):
+            os.chown(os.path.join(parent, name), 0, 0, follow_symlinks=False)
+
+
+def _clear(place: str, uid: int) -> list[str]:
+    """Remove what a user owns in a place; gives what could not be."""
+    left = []
+    try:
+        entries = os.listdir(place)
+    except OSError:
+        return []
+    for name in entries:
+        path = f"{place}/{name}"
+        try:
+            if os.lstat(path).st_uid == uid:
+                _remove(path)
+                if os.path.lexists(path):
+                    left.append(path)
+        except FileNotFoundError:
+            pass
+    return left
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        try:
+            shutil.rmtree(path)
+        except (OSError, RecursionError):  # thousands of folders in each other, say
+            subprocess.run(["rm", "-rf", "--", path], stderr=subprocess.DEVNULL)
+    else:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+
+
+def _clear_ipc(uid: int) -> list[str]:
+    """Remove a user's System V objects; gives those that could not be."""
+    libc: ctypes.CDLL | None = None
+    left = []
+    for kind in _IPC:
+        for number in _ipc(kind, uid):
+            libc = libc or ctypes.CDLL(None, use_errno=True)
+            os.seteuid(uid)  # its owner may; root may not, without rights over all of the machine
+            if kind == "shm":
+                libc.shmctl(number, _RMID, None)
+            elif kind == "msg":
+                libc.msgctl(number, _RMID, None)
+            else:
+                libc.semctl(number, 0, _RMID)
+            os.seteuid(0)
+        left += [f"{kind} {number}" for number in _ipc(kind, uid)]
+    return left
+
+
+def _ipc(kind: str, uid: int) -> list[int]:
+    try:
+        with open(f"/proc/sysvipc/{kind}") as file:
+            names = file.readline().split()
+            rows = [line.split() for line in file]
+    except OSError:
+        return []
+    number, owner = names.index(_IPC[kind]), names.index("uid")
+    return [int(row[number]) for row in rows if int(row[owner]) == uid]
+
+
+def processes_of(uid: int) -> set[int]:
+    """The living processes of a user, this one and PID 1 never among them."""
+    found = set()
+    for seen in process_table():
+        if seen.state not in "ZX" and seen.pid not in (1, os.getpid()):
+            try:
+                if os.stat(f"/proc/{seen.pid}").st_uid == uid:
+                    found.add(seen.pid)
+            except OSError:
+                pass
+    return found

@@ -1,0 +1,235 @@
+"""Bytes to values, whoever wrote the bytes: nothing in them is run, imported or opened.
+
+What comes out is at most a few times as large as the bytes. Pandas' types are in ``values_decode_pandas``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgpack
+
+from deskgym.envs.guest.kernel.values_format import DTYPE, MAX_BYTES, MAX_DEPTH, MAX_ITEMS, NATIVE, SAME_HASH, Opaque
+
+_LEAVES = NATIVE | {int}
+
+
+def decode_value(data: bytes) -> Any:
+    """The value that ``encode`` made the bytes of.
+
+    Raises:
+        ValueError: the bytes are not of ``encode``, whatever they are.
+    """
+    tree = unpacked(data)
+    try:
+        return Decoder().value(tree)
+    except Exception as error:
+        raise ValueError(f"not an encoded value: {type(error).__name__}: {str(error)[:200]}") from None
+
+
+def unpacked(data: bytes) -> Any:
+    """The msgpack tree of ``data``.
+
+    Raises:
+        ValueError: it is none, or larger than ``MAX_BYTES``.
+    """
+    if not isinstance(data, bytes) or len(data) > MAX_BYTES:
+        got = f"{len(data)} bytes" if isinstance(data, bytes) else f"a {type(data).__name__}"
+        raise ValueError(f"not an encoded value: {got}; legal are at most {MAX_BYTES} bytes")
+    try:
+        return msgpack.unpackb(
+            data,
+            raw=False,
+            unicode_errors="surrogatepass",
+            max_array_len=min(len(data), MAX_ITEMS),
+            max_map_len=min(len(data), 10_000),
+            max_ext_len=0,
+        )
+    except Exception as error:
+        raise ValueError(f"not an encoded value: {type(error).__name__}: {str(error)[:200]}") from None
+
+
+class Decoder:
+    """Makes the value of one msgpack tree."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def value(self, node: Any) -> Any:
+        """The value of ``node``."""
+        if type(node) in _LEAVES:
+            return node
+        if not isinstance(node, list) or not node or not isinstance(node[0], str):
+            raise ValueError(f"a {type(node).__name__} where a value should be")
+        if self._depth >= MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} deep")
+        self._depth += 1
+        try:
+            make = _MAKERS.get(node[0])
+            if make is not None:
+                return make(self, *node[1:])
+            from deskgym.envs.guest.kernel.values_decode_pandas import MAKERS
+
+            if node[0] not in MAKERS:
+                raise ValueError(f"unknown tag {node[0][:20]!r}")
+            return MAKERS[node[0]](self, *node[1:])
+        finally:
+            self._depth -= 1
+
+    def items(self, nodes: Any) -> list[Any]:
+        """The values of many nodes."""
+        if not isinstance(nodes, list):
+            raise ValueError(f"a {type(nodes).__name__} where a list should be")
+        return nodes if set(map(type, nodes)) <= _LEAVES else [self.value(node) for node in nodes]
+
+    def keys(self, nodes: Any) -> list[Any]:
+        """The values of many nodes, which all can be hashed in a reasonable time."""
+        return spread(self.items(nodes))
+
+    def array(self, node: Any, kinds: str = "", dimensions: int | None = 1) -> Any:
+        """A numpy array, of one of the dtypes' ``kinds`` and so many ``dimensions``."""
+        import numpy as np
+
+        found = self.value(node)
+        if not isinstance(found, np.ndarray) or (kinds and found.dtype.kind not in kinds):
+            raise ValueError(f"a {type(found).__name__} where an array of kind {kinds or 'any'} should be")
+        if dimensions is not None and found.ndim != dimensions:
+            raise ValueError(f"an array of {found.ndim} dimensions; legal is {dimensions}")
+        return found
+
+
+def spread(keys: list[Any]) -> list[Any]:
+    """The ``keys``, when their hashes are spread.
+
+    Raises:
+        ValueError: more than ``SAME_HASH`` of them have the same hash: a dict of them would take minutes.
+    """
+    if len(keys) > SAME_HASH and max(Counter(map(hash, keys)).values()) > SAME_HASH:
+        raise ValueError(f"more than {SAME_HASH} keys with the same hash")
+    return keys
+
+
+def text(value: Any, longest: int = 1000) -> str:
+    """A str that is not long.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(value, str) or len(value) > longest:
+        raise ValueError(f"a {type(value).__name__} where a short text should be")
+    return value
+
+
+def raw(value: Any) -> bytes:
+    """Bytes.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(value, bytes):
+        raise ValueError(f"a {type(value).__name__} where bytes should be")
+    return value
+
+
+def _dtype(name: Any) -> Any:
+    import numpy as np
+
+    if not DTYPE.fullmatch(text(name, 40)):
+        raise ValueError(f"the dtype {name!r}")
+    return np.dtype(name)
+
+
+def _array(decoder: Decoder, name: Any, shape: Any, data: Any) -> Any:
+    import numpy as np
+
+    dtype = _dtype(name)
+    lengths = _shape(shape)
+    if math.prod(lengths) * dtype.itemsize != len(raw(data)):
+        raise ValueError(f"{len(data)} bytes for shape {shape} of {name}")
+    if dtype.kind == "b":
+        return np.frombuffer(data, "u1").reshape(lengths) != 0
+    return np.frombuffer(data, dtype).reshape(lengths).copy()
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, list) or len(shape) > 32:
+        raise ValueError("a shape must be a list of at most 32 lengths")
+    if not all(type(length) is int and 0 <= length <= MAX_ITEMS for length in shape):
+        raise ValueError(f"a length of a shape must be 0..{MAX_ITEMS}")
+    return tuple(shape)
+
+
+def _objects(decoder: Decoder, shape: Any, nodes: Any) -> Any:
+    import numpy as np
+
+    values = decoder.items(nodes)
+    lengths = _shape(shape)
+    if math.prod(lengths) != len(values):
+        raise ValueError(f"{len(values)} objects for shape {shape}")
+    return np.fromiter(values, dtype=object, count=len(values)).reshape(lengths)
+
+
+def _generic(decoder: Decoder, name: Any, data: Any) -> Any:
+    return _array(decoder, name, [1], data)[0]
+
+
+def _wrapped(decoder: Decoder, node: Any) -> Any:
+    return decoder.value(node)
+
+
+def _dict(decoder: Decoder, keys: Any, values: Any) -> dict[Any, Any]:
+    return dict(zip(decoder.keys(keys), decoder.items(values), strict=True))
+
+
+def _opaque(decoder: Decoder, kind: Any, shown: Any) -> Opaque:
+    return Opaque(text(kind), text(shown))
+
+
+def _large(decoder: Decoder, data: Any) -> int:
+    return int.from_bytes(raw(data), "little", signed=True)
+
+
+def _complex(decoder: Decoder, real: Any, imaginary: Any) -> complex:
+    return complex(float(real), float(imaginary))
+
+
+def _sequence(make: Callable[[Sequence[Any]], Any], hashed: bool = False) -> Callable[[Decoder, Any], Any]:
+    def made(decoder: Decoder, nodes: Any) -> Any:
+        return make(decoder.keys(nodes) if hashed else decoder.items(nodes))
+
+    return made
+
+
+def _iso(make: Callable[[str], Any]) -> Callable[[Decoder, Any], Any]:
+    def made(decoder: Decoder, written: Any) -> Any:
+        return make(text(written, 100))
+
+    return made
+
+
+def _delta(decoder: Decoder, days: Any, seconds: Any, microseconds: Any) -> datetime.timedelta:
+    return datetime.timedelta(days, seconds, microseconds)
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "l": _sequence(list),
+    "t": _sequence(tuple),
+    "s": _sequence(set, hashed=True),
+    "fs": _sequence(frozenset, hashed=True),
+    "d": _dict,
+    "i": _large,
+    "c": _complex,
+    "w": _wrapped,
+    "dt": _iso(datetime.datetime.fromisoformat),
+    "date": _iso(datetime.date.fromisoformat),
+    "time": _iso(datetime.time.fromisoformat),
+    "delta": _delta,
+    "a": _array,
+    "o": _objects,
+    "g": _generic,
+    "?": _opaque,
+}

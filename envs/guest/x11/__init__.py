@@ -1,0 +1,1 @@
+"""The X server: input, the framebuffer, settling, windows."""

@@ -1,0 +1,81 @@
+"""What on a screen changes by itself: a blinking caret, a clock, a spinner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deskgym.envs.guest.x11.framebuffer import Box, union
+
+IDLE_AFTER = 0.15
+"""Seconds after the last input from which on what changes is taken for a thing that changes by itself."""
+
+GRACE = 0.04
+"""Seconds after the last input in which even such a thing counts: a click on it may be what changed it."""
+
+SMALL = 0.01
+"""The part of the screen that such a thing may cover at most."""
+
+MEMORY = 32
+FORGET = 30.0
+
+
+@dataclass
+class _Thing:
+    box: Box
+    count: int
+    last: float
+
+
+class BackgroundMotion:
+    """Learns the places of such things from changes that no input has brought about.
+
+    Args:
+        size: width and height of the screen in pixels.
+    """
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self._small = SMALL * size[0] * size[1]
+        self._things: list[_Thing] = []
+
+    def counts(self, box: Box, now: float, since_input: float) -> bool:
+        """Take in a change; whether it is one that the settling has to wait for.
+
+        Args:
+            box: where it was.
+            now: when it was, in seconds.
+            since_input: seconds after the last input.
+        """
+        if since_input > IDLE_AFTER:
+            self._learn(box, now)
+        return since_input < GRACE or not self.knows(box)
+
+    def knows(self, box: Box) -> bool:
+        """Whether a change of this box is a thing that changes by itself."""
+        return any(known.count >= 2 and inside(box, known.box) for known in self._things)
+
+    def _learn(self, box: Box, now: float) -> None:
+        if area_of(box) > self._small:
+            return
+        for known in self._things:
+            if overlap(box, known.box) and area_of(whole := union(box, known.box)) <= self._small:
+                if now - known.last > 0.01:
+                    known.count += 1
+                known.box, known.last = whole, now
+                return
+        self._things = [known for known in self._things if now - known.last < FORGET][-MEMORY + 1 :]
+        self._things.append(_Thing(box, 1, now))
+
+
+def overlap(a: Box, b: Box) -> bool:
+    """Whether they have a pixel in common."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def inside(a: Box, b: Box) -> bool:
+    """Whether ``a`` lies in ``b``, give or take a pixel."""
+    return a[0] >= b[0] - 1 and a[1] >= b[1] - 1 and a[2] <= b[2] + 1 and a[3] <= b[3] + 1
+
+
+def area_of(box: Box) -> int:
+    """Its size in pixels."""
+    return (box[2] - box[0]) * (box[3] - box[1])

@@ -1,0 +1,229 @@
+"""Top-level windows: who is there, bringing one to the front, closing and waiting for one, a sign of life."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Container, Mapping
+from typing import Any
+
+from Xlib import X, error
+from Xlib.protocol import event
+
+from deskgym.envs.guest.x11.connection import XConnection
+
+
+class Windows:
+    """The windows that the window manager manages."""
+
+    def __init__(self, connection: XConnection) -> None:
+        self._x = connection
+        self._serials = itertools.count(1)
+        self._answers: set[int] = set()
+        self._followed: set[int] = set()
+        self._supports_ping: dict[int, bool] = {}
+        self._clients: set[int] | None = None  # None: to be read again
+        self.generation = 0  # grows whenever a window or a title changed
+        connection.on_connect(self._setup)
+        connection.on(X.PropertyNotify, self._on_property)
+        connection.on(X.ClientMessage, self._on_message)
+        connection.on(X.DestroyNotify, self._on_destroy)
+
+    def _setup(self) -> None:
+        # Qt sends its answers to _NET_WM_PING with StructureNotify, GTK with SubstructureNotify
+        mask = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
+        self._x.root.change_attributes(event_mask=mask)
+        self._followed.clear()
+        self._supports_ping.clear()
+        self._clients = None
+        self._property_names = {
+            self._x.atom(name) for name in ("_NET_CLIENT_LIST", "_NET_WM_NAME", "WM_NAME", "_NET_ACTIVE_WINDOW")
+        }
+        self._protocols, self._ping = self._x.atom("WM_PROTOCOLS"), self._x.atom("_NET_WM_PING")
+        self.generation += 1
+
+    def _on_property(self, notice: Any) -> None:
+        if notice.atom in self._property_names:
+            self.generation += 1
+            self._clients = None
+        elif notice.atom == self._protocols:
+            self._supports_ping.pop(notice.window.id, None)
+
+    def _on_message(self, notice: Any) -> None:
+        if notice.client_type == self._protocols and notice.data[1][0] == self._ping:
+            self._answers.add(notice.data[1][1])
+
+    def _on_destroy(self, notice: Any) -> None:
+        self._followed.discard(notice.window.id)
+        self._supports_ping.pop(notice.window.id, None)
+        self.generation += 1
+
+    def managed(self) -> bool:
+        """Whether a window manager is at work."""
+        return self._x.property(self._x.root, "_NET_SUPPORTING_WM_CHECK") is not None
+
+    def active(self) -> int:
+        """The id of the active window, or 0."""
+        value = self._x.property(self._x.root, "_NET_ACTIVE_WINDOW")
+        return int(value[0]) if value is not None and len(value) else 0
+
+    def all(self) -> list[dict[str, Any]]:
+        """All managed windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``."""
+        ids = self._x.property(self._x.root, "_NET_CLIENT_LIST_STACKING")
+        active = self.active()
+        found = []
+        for number in ids if ids is not None else ():
+            described = self._describe(int(number))
+            if described is not None:
+                described["active"] = number == active
+                found.append(described)
+        return found
+
+    def _describe(self, number: int) -> dict[str, Any] | None:
+        window = self._x.display.create_resource_object("window", number)
+        try:
+            if number not in self._followed:
+                window.change_attributes(event_mask=X.PropertyChangeMask)
+                self._followed.add(number)
+            size = window.get_geometry()
+            origin = self._x.root.translate_coords(window, 0, 0)
+            classes = window.get_wm_class() or ("", "")
+            title = self._x.property(window, "_NET_WM_NAME")
+            if title is None:
+                title = self._x.property(window, "WM_NAME")
+        except error.XError:
+            return None
+        pid = self._x.property(window, "_NET_WM_PID")
+        return {
+            "id": number,
+            "title": title.decode("utf-8", "replace") if isinstance(title, bytes) else str(title or ""),
+            "class": str(classes[1]),
+            "instance": str(classes[0]),
+            "pid": int(pid[0]) if pid is not None and len(pid) else 0,
+            "x": origin.x,
+            "y": origin.y,
+            "width": size.width,
+            "height": size.height,
+        }
+
+    def find(
+        self, title: str | None = None, wm_class: str | None = None, old: Container[int] = ()
+    ) -> dict[str, Any] | None:
+        """The topmost window, none of ``old``, whose title and class have these regular expressions in them."""
+        window: dict[str, Any]
+        for window in reversed(self.all()):
+            if window["id"] in old:
+                continue
+            if title is not None and not re.search(title, window["title"]):
+                continue
+            if wm_class is not None and not (
+                re.search(wm_class, window["class"]) or re.search(wm_class, window["instance"])
+            ):
+                continue
+            return window
+        return None
+
+    def activate(self, number: int) -> None:
+        """Ask the window manager to bring a window to the front and give it the focus."""
+        self._ask(number, "_NET_ACTIVE_WINDOW", [2, X.CurrentTime, 0, 0, 0])
+
+    def close(self, number: int) -> None:
+        """Ask a window to close, as the button in its frame does."""
+        self._ask(number, "_NET_CLOSE_WINDOW", [X.CurrentTime, 2, 0, 0, 0])
+
+    def _ask(self, number: int, message: str, data: list[int]) -> None:
+        window = self._x.display.create_resource_object("window", number)
+        notice = event.ClientMessage(window=window, client_type=self._x.atom(message), data=(32, data))
+        self._x.root.send_event(notice, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+        self._x.flush()
+
+    def ping(self) -> dict[int, int]:
+        """Ask the active window and the one under the pointer for a sign of life; the questions by serial."""
+        numbers = {self.active()}
+        try:
+            under = self._x.root.query_pointer().child
+        except error.XError:
+            under = 0
+        if under:
+            numbers.add(self._client_in(under))
+        asked = {}
+        for number in numbers & self._managed():  # a window that has gone may be called active for ever
+            if not self._can_ping(number):
+                continue
+            serial = next(self._serials) & 0x7FFFFFFF
+            window = self._x.display.create_resource_object("window", number)
+            notice = event.ClientMessage(
+                window=window, client_type=self._protocols, data=(32, [self._ping, serial, number, 0, 0])
+            )
+            window.send_event(notice, event_mask=0)
+            asked[serial] = number
+        self._answers.clear()
+        self._x.flush()
+        return asked
+
+    def answered(self, asked: Mapping[int, int]) -> bool:
+        """Whether all these questions have been answered, or their windows are gone."""
+        return all(serial in self._answers or number not in self._managed() for serial, number in asked.items())
+
+    async def pong(self, deadline: float) -> bool:
+        """Ask, and wait for the answers; False at ``deadline``."""
+        asked = self.ping()
+        return await self._x.until(lambda: self.answered(asked), deadline)
+
+    def _client_in(self, frame: Any) -> int:
+        """The managed window inside a window manager's frame, or 0."""
+        managed = self._managed()
+        if frame.id in managed:
+            return int(frame.id)
+        try:
+            children = frame.query_tree().children
+        except error.XError:
+            return 0
+        return next((int(child.id) for child in children if child.id in managed), 0)
+
+    def _managed(self) -> set[int]:
+        """The windows that the window manager lists; asked for again when its list has changed."""
+        if self._clients is None:
+            ids = self._x.property(self._x.root, "_NET_CLIENT_LIST")
+            self._clients = set() if ids is None else {int(number) for number in ids}
+        return self._clients
+
+    def _can_ping(self, number: int) -> bool:
+        known = self._supports_ping.get(number)
+        if known is None:
+            window = self._x.display.create_resource_object("window", number)
+            atoms = self._x.property(window, "WM_PROTOCOLS")
+            known = atoms is not None and self._ping in atoms
+            self._supports_ping[number] = known
+        return known
+
+    async def wait_for(
+        self,
+        title: str | None = None,
+        wm_class: str | None = None,
+        gone: bool = False,
+        timeout: float = 10.0,
+        old: Container[int] = (),
+    ) -> dict[str, Any] | None:
+        """Wait until there is such a window, none of ``old`` (or none any more), at most ``timeout`` seconds.
+
+        Raises:
+            TimeoutError: names what never came true, and the windows that were there.
+        """
+        found: dict[str, Any] | None = None
+        seen = -1
+
+        def look() -> bool:
+            nonlocal found, seen
+            if seen == self.generation:
+                return False
+            seen = self.generation
+            found = self.find(title, wm_class, old)
+            return (found is None) == gone
+
+        if await self._x.until(look, time.monotonic() + timeout):
+            return found
+        there = "; ".join(f"{w['title']!r} ({w['class']})" for w in self.all()) or "none"
+        what = "still a window" if gone else "no window"
+        raise TimeoutError(f"{what} with title {title!r} and class {wm_class!r} after {timeout:g} s; there: {there}")

@@ -1,0 +1,1 @@
+"""What a host has for machines, and how to get what is missing."""

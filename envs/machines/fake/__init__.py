@@ -1,0 +1,1 @@
+"""The fake machine: in memory, for tests and docs."""

@@ -1,0 +1,1 @@
+"""Which machines run now, and how their screens are looked at."""

@@ -1,0 +1,1 @@
+"""The process machine: processes on the host, without isolation."""

@@ -1,0 +1,1 @@
+"""The qemu machine: a virtual machine with memory snapshots."""

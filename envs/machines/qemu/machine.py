@@ -1,0 +1,431 @@
+"""A real virtual machine: QEMU, with snapshots that keep its memory and so its running programs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import warnings
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.image import Image, find_image
+from deskgym.envs.machines.image.image import remedy
+from deskgym.envs.machines.kernels import close_kernels, warm_kernels
+from deskgym.envs.machines.live import registry as live
+from deskgym.envs.machines.qemu import boots as qemu_boots
+from deskgym.envs.machines.qemu import snapshots as qemu_snapshots
+from deskgym.envs.machines.qemu.command import Attached, Hardware, command, disk_node, top_node
+from deskgym.envs.machines.qemu.disks import guest_disk, libraries_disk, screen_bytes, screen_memory
+from deskgym.envs.machines.qemu.folders import link, new_folder, remove_at_exit
+from deskgym.envs.machines.qemu.host import find_qemu, new_layer, pick_accel, qemu_version
+from deskgym.envs.machines.qemu.memory import copy_file, copy_memory
+from deskgym.envs.machines.qemu.run import Run
+from deskgym.envs.machines.qemu.snapshots import Frozen
+from deskgym.envs.machines.sandbox.host import runtime_folder
+from deskgym.envs.provision.start_slots import start_slot
+
+if TYPE_CHECKING:
+    from deskgym.envs.displays.x11 import X11Display
+    from deskgym.envs.guest.client import GuestClient
+
+BOOT_TIMEOUT = 300.0  # seconds
+RESTORE_TIMEOUT = 60.0
+SLOWNESS = {"kvm": 1.0, "tcg": 30.0}
+"""How many times longer programs take to answer each other: KAlgebra's setup and evaluation under emulation."""
+MEMORY_MB = (256, 1 << 20)
+
+
+class QemuMachine(Machine):
+    """A whole operating system of its own: kernel, root, services. Its snapshots keep running programs.
+
+    The first start of an image boots it and keeps a snapshot of the desktop with the image; later ones, in any
+    process, are restored to that in a fraction of a second. Its disk is a layer over the image's, which many machines
+    share, and so is the memory of the snapshot that it was restored to: both are copied where they are written.
+
+    Args:
+        config: what it may have. All of its memory is the operating system's too. ``disk_mb`` is not enforced: the
+            image's recipe says how large the disk is.
+        image: name of an image that ``deskgym image build`` has built, or the path of its folder.
+        accel: ``"kvm"``, ``"tcg"`` (emulation, which runs anywhere), or ``"auto"``: the faster one that boots here.
+        cpus: virtual processors; None is two, or one on a host with one.
+        network: whether it may reach the network, through QEMU's user network. Nothing can reach it.
+        sudo: whether the agent's programs may become root, where the image's recipe lets its user. Root in the machine
+            can deceive the guest, and so an evaluator that asks it.
+
+    Raises:
+        ValueError: an argument is not legal.
+    """
+
+    kind = "qemu"
+    isolates = True
+    enforces = frozenset({"memory", "processes"})
+    can = Machine.can | {"programs", "kernels"}
+
+    def __init__(
+        self,
+        config: MachineConfig | None = None,
+        *,
+        image: str = "science",
+        accel: str = "auto",
+        cpus: int | None = None,
+        network: bool = False,
+        sudo: bool = False,
+    ) -> None:
+        super().__init__(config)
+        if accel not in ("auto", "kvm", "tcg"):
+            raise ValueError(f"accel={accel!r}; legal are 'auto', 'kvm' and 'tcg'")
+        if cpus is not None and not 1 <= cpus <= 64:
+            raise ValueError(f"cpus={cpus!r}; legal is None or a number from 1 to 64")
+        if not MEMORY_MB[0] <= self.config.memory_mb <= MEMORY_MB[1]:
+            raise ValueError(f"memory_mb={self.config.memory_mb!r}; legal are {MEMORY_MB[0]} to {MEMORY_MB[1]}")
+        self._image_name, self._accel = str(image), accel
+        self._network, self._sudo = bool(network), bool(sudo)
+        self._cpus = cpus or min(2, os.cpu_count() or 1)
+        self._known: tuple[Image, Hardware] | None = None
+        self._owner = 0
+        self._run: Run | None = None
+        self._folder: Path | None = None
+        self._disks: list[Path] = []
+        self._read_only: list[Path] = []
+        self._booted = False  # it is what a boot gives, or was restored to that
+        self._memory: Path | None = None
+        self._screen = -1
+        self._desktop: dict[str, Any] | None = None
+        self._guest: GuestClient | None = None
+        self._display: X11Display | None = None
+
+    # --- Machine
+
+    def start(self) -> None:
+        """Boot it, or restore it to where an earlier boot of the same hardware ended; see ``Machine.start``.
+
+        Raises:
+            MachineError: kind ``"not_installed"``, ``"no_image"``, ``"bad_image"``, ``"not_allowed"`` or
+                ``"start_failed"``, with what to do about it.
+        """
+        if not self.alive:
+            self.restore(None)
+
+    def restore(self, snapshot: Snapshot | None = None) -> None:
+        """Return to the snapshot, its programs running, or to the desktop after the boot; see ``Machine.restore``."""
+        if snapshot is None and self.untouched and close_kernels(self.guest):
+            return
+        image, hardware = self._resolve()
+        frozen = None if snapshot is None else qemu_snapshots.open_snapshot(snapshot, hardware)
+        self.stop()
+        self._owner = os.getpid()
+        try:
+            if frozen is None:
+                self._start_afresh(image, hardware)
+                self._booted = True
+            else:
+                self._thaw(image, hardware, frozen)
+        except OSError as error:
+            self.stop()
+            raise MachineError(f"the virtual machine did not start: {error}", kind="start_failed") from error
+        except BaseException:
+            self.stop()
+            raise
+
+    def snapshot(self) -> Snapshot:
+        """Freeze memory, devices and disk; see ``Machine.snapshot``. It stands still meanwhile, about a second.
+
+        It lasts until it is dropped or this process ends, and takes what is in use of the memory, on disk.
+        """
+        if not self.alive:
+            raise self._broken()
+        folder = new_folder("snapshot")
+        try:
+            self._freeze(folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        remove_at_exit(folder)
+        return Snapshot(self.kind, str(folder))
+
+    def drop(self, snapshot: Snapshot) -> None:
+        """Delete a snapshot; see ``Machine.drop``. Machines that run on it go on."""
+        qemu_snapshots.drop(snapshot)
+
+    def stop(self) -> None:
+        """End it; see ``Machine.stop``."""
+        live.withdraw(self)
+        display, self._display = self._display, None
+        guest, self._guest = self._guest, None
+        run, self._run = self._run, None
+        folder, self._folder = self._folder, None
+        screen, self._screen = self._screen, -1
+        self._disks, self._read_only, self._memory, self._desktop = [], [], None, None
+        self._booted = False
+        if screen >= 0:
+            os.close(screen)
+        if os.getpid() != self._owner:
+            return
+        for part in (display, guest):
+            if part is not None:
+                part.close()
+        if run is not None:
+            run.stop()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is started, QEMU runs and the guest has not been lost."""
+        if self._run is None or self._guest is None or os.getpid() != self._owner:
+            return False
+        return self._guest.lost is None and self._run.alive
+
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``. Never where the agent may be root, or has a desktop: it could leave anything."""
+        if not self.alive or self._guest is None:
+            return False
+        return self._booted and not (self._guest.touched or self._sudo or self.config.screen_size)
+
+    def start_slot(self) -> AbstractContextManager[object]:
+        """See ``Machine.start_slot``: two machines per core are made ready at once."""
+        return start_slot()
+
+    @property
+    def guest(self) -> GuestClient:
+        """The connection to the guest."""
+        if self._guest is None or not self.alive:
+            raise self._broken()
+        return self._guest
+
+    @property
+    def display(self) -> X11Display:
+        """The display."""
+        if self._display is None or not self.alive:
+            if self.alive and self.config.screen_size is None:
+                raise MachineError("this virtual machine has no screen: its config's screen_size is None", "no_display")
+            raise self._broken()
+        return self._display
+
+    # --- beyond Machine
+
+    @property
+    def hardware(self) -> Hardware:
+        """What it has, once image and accelerator have been found.
+
+        Raises:
+            MachineError: there is no such image, or no QEMU.
+        """
+        return self._resolve()[1]
+
+    @property
+    def pid(self) -> int:
+        """QEMU's process id. MachineError before ``start``."""
+        if self._run is None:
+            raise self._broken()
+        return self._run.pid
+
+    def log(self) -> str:
+        """What QEMU and the kernel's console said since the start, the last 64 KiB of each."""
+        return "" if self._run is None else self._run.log()
+
+    # --- internals
+
+    def _resolve(self) -> tuple[Image, Hardware]:
+        if self._known is None:
+            image = find_image(self._image_name)
+            accel = pick_accel(image, self._accel)
+            hardware = Hardware(
+                image=image.hash,
+                guest=guest_disk(image.python).name,
+                libraries=libraries.name if (libraries := self._libraries(image)) else None,
+                qemu=qemu_version(),
+                accel=accel,
+                cpus=self._cpus,
+                memory_mb=self.config.memory_mb,
+                processes=self.config.processes,
+                screen=self.config.screen_size,
+                glx=self.config.glx,
+                network=self._network,
+                sudo=self._sudo,
+            )
+            self._known = image, hardware
+            self.slowness = SLOWNESS[accel]
+        self._known[0].verify()
+        return self._known
+
+    def _libraries(self, image: Image) -> Path | None:
+        names = self.config.libraries
+        return libraries_disk(tuple(names), image.python) if names else None
+
+    def _start_afresh(self, image: Image, hardware: Hardware) -> None:
+        """From the snapshot of the boot; where there is none, or it is of no use, from the kernel."""
+        boot = qemu_boots.find(image, hardware)
+        if boot is not None:
+            try:
+                self._thaw(image, hardware, boot)
+                return
+            except (MachineError, OSError) as error:
+                warnings.warn(f"the kept boot is of no use, so it is booted again: {error}", stacklevel=4)
+                self.stop()
+                qemu_boots.forget(image, hardware)
+        with qemu_boots.booting(image, hardware) as place:
+            boot = qemu_boots.find(image, hardware)
+            if boot is not None:  # another process was faster
+                self._thaw(image, hardware, boot)
+                return
+            self._boot(image, hardware)
+            qemu_boots.keep(place, self._freeze)
+
+    def _boot(self, image: Image, hardware: Hardware) -> None:
+        """From the kernel to a running desktop."""
+        from deskgym.envs.guest.client import GuestClient
+
+        folder = self._folder = new_folder("machine")
+        disks = [guest_disk(image.python), self._libraries(image)]
+        self._read_only = qemu_snapshots.link_read_only([disk for disk in disks if disk], folder)
+        self._disks = [new_layer(image, folder / qemu_snapshots.layer_name(0))]
+        if hardware.screen is not None:
+            self._screen = screen_memory(hardware.screen)
+        run, self._guest = self._launch(image, hardware, folder, None)
+        try:
+            self._guest.hello(BOOT_TIMEOUT)
+            if hardware.screen is not None:
+                width, height = hardware.screen
+                self._desktop = self._guest.call("desktop", BOOT_TIMEOUT, width=width, height=height, glx=hardware.glx)
+            if hardware.libraries is not None and not warm_kernels(self._guest):
+                raise MachineError(
+                    f"image {image.full_name} does not mount the libraries of kernels: it was built by an older "
+                    f"deskgym; {remedy(image.name)}",
+                    kind="bad_image",
+                )
+        except GuestLost as error:
+            said = run.log()[-2000:] or "nothing"
+            raise MachineError(f"the virtual machine did not boot: {error}; it said: {said}", "start_failed") from error
+        self._open_display()
+        assert isinstance(self._guest, GuestClient)
+
+    def _thaw(self, image: Image, hardware: Hardware, frozen: Frozen) -> None:
+        """From a snapshot, its programs running."""
+        folder = self._folder = new_folder("machine")
+        self._memory = folder / "memory"
+        link(frozen.memory, self._memory)
+        self._read_only = qemu_snapshots.link_read_only(frozen.read_only, folder)
+        below = qemu_snapshots.link_disks(frozen.disks, folder)
+        self._disks = [*below, new_layer(image, folder / qemu_snapshots.layer_name(len(below)))]
+        self._desktop = frozen.desktop
+        if hardware.screen is not None:
+            self._screen = screen_memory(hardware.screen, frozen.screen)
+        run, self._guest = self._launch(image, hardware, folder, frozen)
+        try:
+            run.resume(RESTORE_TIMEOUT)
+            self._guest.wake(RESTORE_TIMEOUT)
+        except MachineError as error:
+            said = run.log()[-2000:] or "nothing"
+            raise MachineError(
+                f"the virtual machine was not restored: {error}; it said: {said}", "start_failed"
+            ) from error
+        self._open_display()
+
+    def _launch(self, image: Image, hardware: Hardware, folder: Path, frozen: Frozen | None) -> tuple[Run, GuestClient]:
+        from deskgym.envs.guest.client import GuestClient
+
+        view = runtime_folder() / f"view-{secrets.token_hex(6)}.sock"
+        guest_ours, guest_theirs = socket.socketpair()
+        control_ours, control_theirs = socket.socketpair()
+        client = GuestClient(guest_ours, self.slowness)
+        state = None if frozen is None else os.open(frozen.state, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            attached = Attached(
+                program=find_qemu(),
+                kernel=image.kernel,
+                initrd=image.initrd,
+                disks=[image.disk, *self._disks],
+                read_only=self._read_only,
+                guest=guest_theirs.fileno(),
+                control=control_theirs.fileno(),
+                view=view,
+                console=folder / "console",
+                screen=self._screen if self._screen >= 0 else None,
+                memory=self._memory,
+                state=state,
+            )
+            passed = [guest_theirs.fileno(), control_theirs.fileno(), self._screen, -1 if state is None else state]
+            run = self._run = Run(command(hardware, attached), folder, view, [fd for fd in passed if fd >= 0])
+            guest_theirs.close()
+            control_theirs.close()
+            run.connect(control_ours, client.lose)
+        except BaseException:
+            client.close()
+            control_ours.close()
+            raise
+        finally:
+            guest_theirs.close()
+            control_theirs.close()
+            if state is not None:
+                os.close(state)
+        live.publish(self, unix=str(view))
+        return run, client
+
+    def _freeze(self, folder: Path) -> None:
+        """Fill a folder with a snapshot of the running machine, which goes on afterwards."""
+        assert self._run is not None and self._folder is not None and self._known is not None
+        image, hardware = self._known
+        run = self._run
+        frozen = Frozen(
+            folder,
+            qemu_snapshots.about(hardware),
+            [qemu_snapshots.layer_name(number) for number in range(len(self._disks))],
+            self._desktop,
+        )
+        try:
+            with run.standing_still():
+                run.save_devices(frozen.state)
+                copy_memory(run.pid, hardware.memory_bytes, self._memory, frozen.memory)
+                if hardware.screen is not None:
+                    with frozen.screen.open("w+b") as target:
+                        copy_file(self._screen, target.fileno(), screen_bytes(hardware.screen))
+                qemu_snapshots.link_read_only(self._read_only, folder)
+                qemu_snapshots.link_disks(self._disks, folder)
+                self._cover_disk(image, run)
+        except (OSError, ValueError) as error:
+            raise MachineError(f"no snapshot could be taken: {error}", "snapshot_failed") from error
+        frozen.save()
+
+    def _cover_disk(self, image: Image, run: Run) -> None:
+        """Go on writing to a new layer: the one so far is the snapshot's now."""
+        assert self._folder is not None
+        number = len(self._disks)
+        layer = new_layer(image, self._folder / qemu_snapshots.layer_name(number))
+        upper, lower = top_node(number + 2), top_node(number + 1)
+        run.control.execute("blockdev-add", **disk_node(upper, layer, None))
+        run.control.execute("blockdev-snapshot", node=lower, overlay=upper)
+        self._disks.append(layer)
+
+    def _open_display(self) -> None:
+        if self.config.screen_size is None or self._guest is None:
+            return
+        from deskgym.envs.displays.x11 import X11Display
+
+        assert self._desktop is not None
+        offset = self._desktop["extent"][0]
+        screen = os.dup(self._screen)
+        self._display = X11Display(self._guest, screen, self.config.screen_size, offset)
+
+    def __del__(self) -> None:
+        if getattr(self, "_run", None) is not None and os.getpid() == self._owner:
+            warnings.warn("a virtual machine was never stopped", ResourceWarning, stacklevel=2)
+            with suppress(Exception):  # the interpreter may be half gone; then its keeper ends it anyway
+                self.stop()
+
+    def _broken(self) -> MachineError:
+        if self._run is None:
+            return MachineError("the virtual machine is not started: call start() first", kind="not_started")
+        if os.getpid() != self._owner:
+            return MachineError("the virtual machine belongs to the process that started it", kind="foreign_process")
+        lost = self._guest.lost if self._guest is not None else None
+        said = self.log()[-500:]
+        return GuestLost(
+            f"the virtual machine has died ({lost or 'QEMU ended'})" + (f"; it said: {said}" if said else "")
+        )

@@ -1,0 +1,333 @@
+"""The sandbox: a throwaway copy-on-write desktop of the host's own userland, in one OCI container."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
+from deskgym.envs.machines.kernels import close_kernels
+from deskgym.envs.machines.libraries import build_libraries
+from deskgym.envs.machines.live import registry as live
+from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
+from deskgym.envs.machines.sandbox.host import require_tools
+from deskgym.envs.machines.sandbox.limits import Limits, find_limits
+from deskgym.envs.machines.sandbox.masks import hidden_paths
+from deskgym.envs.machines.sandbox.rootfs import RootFs, build_rootfs
+from deskgym.envs.machines.sandbox.spec import Parts, build_spec
+from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
+from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
+from deskgym.envs.provision.start_slots import start_slot
+
+if TYPE_CHECKING:
+    from deskgym.envs.displays.base import Display
+    from deskgym.envs.guest.client import GuestClient
+
+START_TIMEOUT = 20.0  # seconds
+STOP_TIMEOUT = 20.0
+LOG_SIZE = 1 << 16
+
+
+class SandboxMachine(Machine):
+    r"""A desktop made of the host's own programs, in its own namespaces.
+
+    It sees the host's /usr, /etc and /opt through overlays, so that what it writes is its own and is gone when it
+    stops, and what programs need of /var; the host's homes and work folders are not there. It has no network but its
+    own loopback. What it keeps from the agent, and what it does not, is in ``docs/sandbox.md``.
+
+    Args:
+        config: what it may have.
+        runtime: the OCI runtime: ``"runc"`` or ``"crun"``.
+        hide: more folders and files of the host, below /usr, /etc or /opt, that it must not see.
+
+    Example:
+        >>> with SandboxMachine(MachineConfig(screen_size=None)) as machine:  # doctest: +SKIP
+        ...     machine.run(["id", "-un"]).stdout
+        b'user\n'
+    """
+
+    kind = "sandbox"
+    isolates = True
+    can = Machine.can | {"kernels"}
+
+    def __init__(
+        self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
+    ) -> None:
+        super().__init__(config)
+        self.enforces = _enforced()
+        self.runtime = runtime
+        self._hide = tuple(hide)
+        self._name = ""
+        self._supervisor: SupervisorClient | None = None
+        self._started: Started | None = None
+        self._owner = 0
+        self._log = -1
+        self._layers: Path | None = None
+        self._below: Path | None = None
+        self._guest: GuestClient | None = None
+        self._display: Display | None = None
+
+    def start(self) -> None:
+        """Boot it; see ``Machine.start``. Does nothing while it is alive.
+
+        Raises:
+            MachineError: kind ``"not_installed"``, ``"not_allowed"`` or ``"start_failed"``, with what to do about it.
+        """
+        if self.alive:
+            return
+        self.restore(None)
+
+    def _boot(self, below: Path | None) -> None:
+        # Imported here, so that a list of machines can be had without them.
+        from deskgym.envs.guest.client import GuestClient
+
+        host = _host(self.runtime)
+        self._owner = os.getpid()
+        if below is not None:
+            sandbox_snapshots.hold(below)
+            self._below = below
+        self._supervisor = supervisor(host.runtime, host.options, host.ids)
+        self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
+        if not host.tmpfs_layers:
+            self._layers = sandbox_snapshots.make_layers(self._supervisor.scratch, host.ids)
+        libraries = build_libraries(tuple(self.config.libraries)) if self.config.libraries else None
+        parts = Parts(
+            name=self._name,
+            config=self.config,
+            ids=host.ids,
+            rootfs=host.rootfs,
+            guest=host.guest,
+            libraries=libraries,
+            interpreter=find_interpreter(),
+            limits=host.limits,
+            below=below,
+            hidden=hidden_paths(self._hide),
+            layers=self._layers,
+        )
+        bundle = self._supervisor.folder / self._name
+        bundle.mkdir(mode=0o700)
+        (bundle / "config.json").write_text(json.dumps(build_spec(parts)))
+        self._log = _sealed_log()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._started = self._supervisor.start(
+                    self._name,
+                    theirs,
+                    self._log,
+                    START_TIMEOUT,
+                    watched_mb=0 if host.limits.cgroups else self.config.memory_mb,
+                )
+            except BaseException:
+                ours.close()
+                raise
+        self._guest = GuestClient(ours)
+        try:
+            self._guest.hello(START_TIMEOUT)
+        except GuestLost as error:
+            raise MachineError(
+                f"the sandbox's guest did not answer: {error}; it said: {self.log() or 'nothing'}", kind="start_failed"
+            ) from error
+        if self.config.screen_size is not None:
+            from deskgym.envs.displays.x11 import X11Display
+
+            self._display = X11Display.start(self._guest, self.config.screen_size, self.config.glx)
+            live.publish(self, init=self._started.pid)
+
+    def stop(self) -> None:
+        """End it; see ``Machine.stop``."""
+        live.withdraw(self)
+        display, self._display = self._display, None
+        guest, self._guest = self._guest, None
+        started, self._started = self._started, None
+        machine_supervisor, self._supervisor = self._supervisor, None
+        layers, self._layers = self._layers, None
+        below, self._below = self._below, None
+        log, self._log = self._log, -1
+        for part in (display, guest):
+            close = getattr(part, "close", None)
+            if close is not None and os.getpid() == self._owner:
+                close()
+        if machine_supervisor is not None and os.getpid() == self._owner:
+            self._end(machine_supervisor, started)
+            if layers is not None:
+                with suppress(OSError, RuntimeError, subprocess.SubprocessError):  # else the supervisor does it
+                    sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
+        if below is not None and os.getpid() == self._owner:
+            sandbox_snapshots.release(below, _host(self.runtime).ids)
+        for fd in (log, started.pidfd if started else -1):
+            if fd >= 0:
+                os.close(fd)
+
+    def _end(self, machine_supervisor: SupervisorClient, started: Started | None) -> None:
+        try:
+            machine_supervisor.stop(self._name, STOP_TIMEOUT)
+        except MachineError:  # the supervisor is gone: the next one removes what is left
+            if started is not None:
+                try:
+                    signal.pidfd_send_signal(started.pidfd, signal.SIGKILL)
+                    has_ended(started.pidfd, STOP_TIMEOUT)
+                except ProcessLookupError:
+                    pass
+        shutil.rmtree(machine_supervisor.folder / self._name, ignore_errors=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is started and its guest's process lives."""
+        if self._started is None or self._supervisor is None or os.getpid() != self._owner:
+            return False
+        if self._guest is None or self._guest.lost:
+            return False
+        return not has_ended(self._started.pidfd) and self._supervisor.alive
+
+    @property
+    def init_pid(self) -> int:
+        """The host's process id of the machine's PID 1, the guest.
+
+        Raises:
+            MachineError: it is not started.
+        """
+        if self._started is None:
+            raise self._broken()
+        return self._started.pid
+
+    def snapshot(self) -> Snapshot:
+        """Freeze the files; see ``Machine.snapshot``. Programs are not kept, and are not stopped meanwhile.
+
+        It has /usr, /etc, /var, /opt, /home and /tmp, and lasts until it is dropped or this process ends.
+        """
+        if not self.alive or self._started is None or self._supervisor is None:
+            raise self._broken()
+        ids = _host(self.runtime).ids
+        return sandbox_snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below)
+
+    def start_slot(self) -> AbstractContextManager[object]:
+        """See ``Machine.start_slot``: two machines per core are made ready at once."""
+        return start_slot()
+
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``."""
+        return self.alive and self._below is None and self._guest is not None and not self._guest.touched
+
+    def restore(self, snapshot: Snapshot | None = None) -> None:
+        """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""
+        if snapshot is None and self.untouched and close_kernels(self.guest):
+            return
+        below = None if snapshot is None else sandbox_snapshots.folder_of(snapshot)
+        self.stop()
+        try:
+            self._boot(below)
+        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            self.stop()
+            raise MachineError(f"the sandbox did not start: {error}", kind="start_failed") from error
+        except BaseException:
+            self.stop()
+            raise
+
+    def drop(self, snapshot: Snapshot) -> None:
+        """Delete a snapshot; see ``Machine.drop``. Machines of this process that run on it may go on."""
+        try:
+            folder = sandbox_snapshots.folder_of(snapshot)
+        except ValueError:
+            return
+        sandbox_snapshots.drop(folder, _host(self.runtime).ids)
+
+    @property
+    def guest(self) -> GuestClient:
+        """The connection to the guest."""
+        if self._guest is None or not self.alive:
+            raise self._broken()
+        return self._guest
+
+    @property
+    def display(self) -> Display:
+        """The display."""
+        if self._display is None or not self.alive:
+            if self.alive and self.config.screen_size is None:
+                raise MachineError("this sandbox has no screen: its config's screen_size is None", kind="no_display")
+            raise self._broken()
+        return self._display
+
+    def __del__(self) -> None:
+        if getattr(self, "_started", None) is not None and os.getpid() == self._owner:
+            warnings.warn(f"a sandbox was never stopped: {self._name}", ResourceWarning, stacklevel=2)
+            with suppress(Exception):  # the interpreter may be half gone; then the supervisor ends it anyway
+                self.stop()
+
+    def log(self) -> str:
+        """What the runtime and the guest wrote to stderr since the start, at most 64 KiB."""
+        if self._log < 0:
+            return ""
+        return os.pread(self._log, LOG_SIZE, 0).rstrip(b"\0").decode(errors="replace").strip()
+
+    def _broken(self) -> MachineError:
+        if self._started is None:
+            return MachineError("the sandbox is not started: call start() first", kind="not_started")
+        if os.getpid() != self._owner:
+            return MachineError("the sandbox belongs to the process that started it", kind="foreign_process")
+        lost = self._guest.lost if self._guest is not None else None
+        why = f" ({lost})" if lost else ""
+        why += f"; it said: {log[-500:]}" if (log := self.log()) else ""
+        return GuestLost(f"the sandbox has died{why}")
+
+
+class _Host:
+    """What all sandboxes of this process share."""
+
+    def __init__(self, runtime: str) -> None:
+        self.runtime = require_tools(runtime)
+        try:
+            self.ids: IdMap = id_map()
+        except NoIdsError as error:
+            raise MachineError(f"the sandbox has no ids to give away: {error}", kind="not_allowed") from error
+        self.options: list[str] = []
+        self.limits: Limits = find_limits()
+        if runtime == "crun":  # its control groups need another set-up than runc's on about every kind of host
+            self.options = ["--cgroup-manager=disabled"]
+            self.limits = replace(self.limits, cgroups=None)
+        elif self.limits.cgroups is None and os.geteuid() == 0:
+            self.options = ["--rootless=true"]  # else a failure to make control groups is fatal
+        self.rootfs: RootFs = build_rootfs(self.ids)
+        self.guest: Path = build_guest_runtime()
+        self.tmpfs_layers: bool = sandbox_snapshots.tmpfs_has_user_attributes()
+
+
+def _enforced() -> frozenset[str]:
+    """The limits that sandboxes keep on this host."""
+    limits = find_limits()
+    enforced = {"memory"}
+    if limits.cgroups or limits.nproc:
+        enforced.add("processes")
+    if sandbox_snapshots.tmpfs_has_user_attributes():
+        enforced.add("disk")
+    return frozenset(enforced)
+
+
+@cache
+def _host(runtime: str) -> _Host:
+    return _Host(runtime)
+
+
+def _sealed_log() -> int:
+    """A memory file of fixed size: whoever inherits it as stderr cannot fill the host with it."""
+    import fcntl
+
+    fd = os.memfd_create("deskgym-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, LOG_SIZE)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+    return fd

@@ -1,0 +1,1 @@
+"""The vnc machine: any desktop by its VNC address."""

@@ -1,0 +1,1 @@
+"""Observations: accessible elements, texts, and the screen as scripts see it."""

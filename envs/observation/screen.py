@@ -1,0 +1,110 @@
+"""The screen as scripts see it: accessible elements that can be searched and waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from deskgym.envs.deadline import Deadline
+from deskgym.envs.episode import Element
+from deskgym.envs.errors import SetupError
+from deskgym.envs.observation.elements import Elements
+
+if TYPE_CHECKING:
+    from deskgym.envs.machines.base import Machine
+
+MAX_ELEMENTS = 4096
+_NEAR_MISSES = 6
+
+
+class MachineScreen:
+    """A machine's visible accessible elements; implements ``deskgym.envs.episode.Screen``.
+
+    Args:
+        machine: started, with a display.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self._machine.display.size
+
+    def elements(self) -> Elements:
+        """All visible elements now."""
+        report = self._machine.display.perform([], None, elements={"limit": MAX_ELEMENTS})
+        return Elements.from_guest(report.extra["elements"])
+
+    def find_all(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        window: str | None = None,
+        showing: bool = True,
+    ) -> Sequence[Element]:
+        """All elements that fit now, in document order; does not wait. See ``Screen.find``."""
+        if not showing:
+            raise ValueError("only what shows can be found here; hidden parts are for hooks: guest.call('tree')")
+        return self._matching(self.elements(), role, name, text, window)
+
+    def find(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        window: str | None = None,
+        nth: int = 0,
+        showing: bool = True,
+        timeout: float = 10.0,
+    ) -> Element:
+        """The ``nth`` element that fits; waits until it is there. See ``Screen.find``.
+
+        Raises:
+            SetupError: it never came; the message says what was looked for and lists near misses.
+        """
+        deadline = Deadline(timeout, self._machine.slowness)
+        while True:
+            elements = self.elements()
+            found = self._matching(elements, role, name, text, window)
+            if -len(found) <= nth < len(found):
+                return found[nth]
+            if deadline.over:
+                break
+            self._machine.guest.call("wait_change", timeout=min(0.25, deadline.left))
+        wanted = {"role": role, "name": name, "text": text, "window": window, "nth": nth or None}
+        asked = ", ".join(f"{key}={value!r}" for key, value in wanted.items() if value is not None)
+        near = sorted(elements, key=lambda element: -_likeness(element, role, name, text))[:_NEAR_MISSES]
+        seen = "; ".join(f"{element.role} {element.name!r}" for element in near)
+        raise SetupError(
+            f"no element with {asked} came within {timeout:g} s ({len(found)} of {len(elements)} fit); nearest: {seen}"
+        )
+
+    @staticmethod
+    def _matching(
+        elements: Elements, role: str | None, name: str | None, text: str | None, window: str | None
+    ) -> list[Element]:
+        rows, texts = elements.rows, elements.texts
+        return [
+            elements[k]
+            for k, (its_role, its_name, its_text, _) in enumerate(texts)
+            if (role is None or its_role == role)
+            and (name is None or _fits(its_name, name))
+            and (text is None or _fits(its_text, text))
+            and (window is None or (rows[k, 7] >= 0 and _fits(texts[rows[k, 7]][1], window)))
+        ]
+
+
+def _fits(value: str, wanted: str) -> bool:
+    return fnmatchcase(value, wanted) if "*" in wanted else value == wanted
+
+
+def _likeness(element: Element, role: str | None, name: str | None, text: str | None) -> float:
+    pairs = [(role, element.role), (name, element.name), (text, element.text)]
+    return sum(SequenceMatcher(None, wanted, got).ratio() for wanted, got in pairs if wanted is not None)

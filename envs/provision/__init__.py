@@ -1,0 +1,1 @@
+"""Machines that are ready for a task: manager, warm pool, snapshot cache, start slots."""

@@ -1,0 +1,225 @@
+"""How an environment gets a desktop that is ready for a task: from the pool, from a kept snapshot, or by its setup."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeVar
+
+from deskgym.envs.clock import Clock
+from deskgym.envs.episode import TaskLike, setup_key
+from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.machines.base import Machine
+from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
+from deskgym.envs.provision.snapshot_cache import KeptSnapshots
+
+T = TypeVar("T")
+
+
+class MachineManager:
+    """An environment's present machine, and those that are prepared for its next episodes.
+
+    On a machine whose snapshots keep running programs, a snapshot is taken when a task is set up. The next task with
+    the same setup is restored to it, and no program starts again.
+
+    Args:
+        new_machine: builds a machine, always of the same configuration; it starts nothing.
+        settle: waits until a machine's screen has settled and reads it once: after that, only changes need reading.
+        config: how much is prepared and kept.
+        stats: what happened is counted there; see ``docs/vector.md``.
+
+    A machine in which nothing but kernels was used is made ready again in place of a new one.
+
+    Attributes:
+        machine: the present one.
+        pool: prepares the next ones.
+        kept: snapshots of desktops that were set up, by ``setup_key``.
+    """
+
+    def __init__(
+        self,
+        new_machine: Callable[[], Machine],
+        settle: Callable[[Machine], object],
+        config: PoolConfig,
+        stats: Counter[str],
+    ) -> None:
+        self._new_machine, self._settle, self.stats = new_machine, settle, stats
+        self.machine = new_machine()
+        self.pool = WarmPool(self._prepare_ahead, config, stats)
+        keeps_programs = "programs" in self.machine.can
+        self.kept = KeptSnapshots(
+            config.snapshots if keeps_programs else 0, lambda snapshot: new_machine().drop(snapshot)
+        )
+        self._broken = self._warned = False
+        self._spares: list[Machine] = []
+        self._second: Machine | None = None
+
+    def clean_machine(self) -> Machine:
+        """A second machine, as new: for what an evaluation has to run. It is the same one each time, restored.
+
+        Raises:
+            MachineError: it could not be had.
+        """
+        if self._second is None:
+            self._second = self._new_machine()
+        try:
+            self._second.restore(None)
+        except MachineError:
+            self._second.stop()
+            raise
+        return self._second
+
+    def open(self, task: TaskLike, look: Callable[[bool], T]) -> tuple[Ready, T, dict[str, float]]:
+        """Make ``machine`` one that is ready for a task.
+
+        Args:
+            task: the next one.
+            look: takes the first observation of ``machine``; is told whether its screen has settled already.
+
+        Returns:
+            What was made ready, the first observation, and ms per phase.
+
+        Raises:
+            SetupError: the setup failed, on three fresh machines.
+            MachineError: no machine could be had, after three tries; after one where something has to be installed.
+        """
+        clock = Clock()
+        ready = self._swap(task, clock)
+        failures = 0
+        while True:
+            try:
+                if ready is None:
+                    ready = self._start(task, clock)
+                seen = look(ready.settled)
+                clock.lap("observe")
+                return ready, seen, clock.timing
+            except (MachineError, SetupError) as error:
+                if ready is not None:
+                    self._discard(ready.setup_key, self.stats)
+                self.fail(error)
+                failures += 1
+                if failures == TRIES or is_lasting(error):
+                    raise
+                ready, clock = None, Clock()
+            except BaseException:
+                self.machine.stop()
+                raise
+
+    def fail(self, error: MachineError | SetupError) -> None:
+        """The present machine broke, or the setup failed on it: stop it; the next one counts as a repair."""
+        count_fault(self.stats, error)
+        self.machine.stop()
+        self._broken = True
+
+    def close(self) -> None:
+        """Stop all machines and delete what is kept. Idempotent; ``open`` starts anew."""
+        try:
+            self.pool.close()
+        finally:
+            try:
+                second, self._second = self._second, None
+                for machine in (self.machine, *self._spares, *([second] if second else [])):
+                    machine.stop()
+                self._spares.clear()
+            finally:
+                self.kept.close()
+
+    def _swap(self, task: TaskLike, clock: Clock) -> Ready | None:
+        """Take over the desktop that the pool has made ready, if it has."""
+        try:
+            ready = self.pool.take(task)
+        except BaseException:
+            self.machine.stop()
+            raise
+        if ready is not None:
+            if self.machine.untouched:
+                self._spares.append(self.machine)  # the next one to be prepared
+            else:
+                self.pool.retire(self.machine)
+            self.machine = ready.machine
+            self.stats["repairs"] += self._broken
+            self._broken = False
+            clock.lap("swap")
+        return ready
+
+    def _start(self, task: TaskLike, clock: Clock) -> Ready:
+        """Make the present machine ready."""
+        self.stats["starts"] += 1
+        self.stats["repairs"] += self._broken
+        self._broken = False
+        return self._prepare(task, self.machine, clock, self.stats, ahead=False)
+
+    def _prepare_ahead(self, task: TaskLike, stats: Counter[str]) -> Ready:
+        machine = self._spares.pop() if self._spares else self._new_machine()
+        try:
+            return self._prepare(task, machine, Clock(), stats, ahead=True)
+        except BaseException:
+            machine.stop()
+            raise
+
+    def _prepare(self, task: TaskLike, machine: Machine, clock: Clock, stats: Counter[str], ahead: bool) -> Ready:
+        """A desktop with the task's setup done, settled and read once, if that does not come with the first look."""
+        key = setup_key(task) if self.kept.limit else ""
+        with machine.start_slot():
+            clock.lap("start_slot")
+            try:
+                resumed = self._restore(machine, key, stats)
+                clock.lap("restore")
+                if not resumed:
+                    task.prepare(machine)
+                    clock.lap("setup")
+                if ahead or not resumed:
+                    self._settle(machine)
+                    clock.lap("settle")
+            except (MachineError, SetupError):
+                self._discard(key, stats)
+                raise
+            if not resumed and self._keep(machine, key, stats):
+                clock.lap("snapshot")
+        return Ready(task, machine, clock.timing, key, settled=ahead or not resumed)
+
+    def _restore(self, machine: Machine, key: str, stats: Counter[str]) -> bool:
+        """Restore to what is kept of this setup, or to a fresh start; whether it was the first."""
+        with self.kept.lent(key) as snapshot:
+            try:
+                machine.restore(snapshot)
+            except ValueError as error:
+                if snapshot is None:
+                    raise
+                raise MachineError(f"a snapshot that was kept cannot be used: {error}", "snapshot_lost") from error
+        if snapshot is None:
+            return False
+        stats["snapshots_used"] += 1
+        return True
+
+    def _keep(self, machine: Machine, key: str, stats: Counter[str]) -> bool:
+        """Take a snapshot for later; one that cannot be taken costs nothing but its time."""
+        try:
+            taken = self.kept.keep(key, machine.snapshot)
+        except (MachineError, OSError) as error:
+            self._complain(error, stats)
+            if not machine.alive:
+                raise MachineError(f"the machine broke when its snapshot was taken: {error}", "snapshot") from error
+            return False
+        if taken:
+            stats["snapshots_taken"] += 1
+        return taken
+
+    def _discard(self, key: str, stats: Counter[str]) -> None:
+        """Delete what is kept of a setup: it may be what does not work."""
+        try:
+            self.kept.discard(key)
+        except (MachineError, OSError) as error:
+            self._complain(error, stats)
+
+    def _complain(self, error: MachineError | OSError, stats: Counter[str]) -> None:
+        stats["snapshots_failed"] += 1
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"a snapshot of a desktop that was set up could not be kept: {error}; fewer are kept from now on, and "
+                "what is not kept is set up anew. More room on the disk helps, or pool={'snapshots': 0, ...}",
+                RuntimeWarning,
+                stacklevel=2,
+            )

@@ -1,0 +1,1 @@
+"""Environments on the nodes of a Ray cluster."""

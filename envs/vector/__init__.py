@@ -1,0 +1,1 @@
+"""The parts of DesktopVectorEnv: workers, their clients, and memory that they share."""

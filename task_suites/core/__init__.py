@@ -1,0 +1,1 @@
+"""Tasks, templates, task files and suites."""

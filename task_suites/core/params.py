@@ -1,0 +1,232 @@
+"""Parameters: how a seed becomes the values of an instance, and how those get into its texts.
+
+The draw uses ``random.Random(text).random()`` only, whose sequence Python promises never to change: the same seed is
+the same instance on every machine, in every version, whatever was drawn before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deskgym.envs.errors import TaskError
+from deskgym.envs.evaluation.calls import UNKNOWN, CallMistakes, Convert, Mistake, bind, shown, unknown, written
+from deskgym.task_suites.core.functions import formula
+
+MAX_TRIES = 1000
+"""How often a draw is repeated until its constraints hold."""
+
+Value = Any  # JSON-like data
+_FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[[^\[\]]+\])*)\Z")
+
+
+def choice(rng: random.Random, of: list[Value]) -> Value:
+    """One of a list, each as likely."""
+    if not of:
+        raise CallMistakes([Mistake((), "legal is a list with at least one item, got []")])
+    return of[int(rng.random() * len(of))]
+
+
+def integer(rng: random.Random, bounds: list[int], step: int = 1) -> int:
+    """A whole number of ``low, low + step, ...`` up to ``high``, both ends included."""
+    low, high = _range(bounds, step)
+    return int(low + step * int(rng.random() * ((high - low) // step + 1)))
+
+
+def number(rng: random.Random, bounds: list[float], step: float) -> float:
+    """The same for decimal numbers; ``step`` also says to how many digits they are exact."""
+    low, high = _range(bounds, step)
+    count = int((high - low) / step + 1e-9) + 1
+    return float(round(low + step * int(rng.random() * count), 12))
+
+
+def _range(bounds: list[Any], step: float) -> tuple[Any, Any]:
+    if UNKNOWN in bounds or step is UNKNOWN:
+        return 0, 0
+    if len(bounds) != 2 or bounds[0] > bounds[1]:
+        raise CallMistakes([Mistake((), f"legal is [low, high] with low <= high, got {shown(bounds)}")])
+    if step <= 0:
+        raise CallMistakes([Mistake((), f"a step is above 0, got {step}")])
+    return bounds[0], bounds[1]
+
+
+DRAWS: Mapping[str, Callable[..., Value]] = {"choice": choice, "integer": integer, "number": number}
+"""What draws a parameter; any other name is a registered function that derives it from those before it."""
+
+BUILTIN: Mapping[str, Callable[..., Value]] = {**DRAWS, "formula": formula}
+"""The draws, which get the random numbers, and ``formula``, which gets the parameters before it."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The declared parameters of a template.
+
+    Attributes:
+        declared: name → ``{draw or function: arguments}``, in order.
+        where: ``{function: arguments}`` that must all be true, else the draw is repeated.
+        functions: the registered ones, by name.
+        converters: for their arguments.
+    """
+
+    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    where: Sequence[Mapping[str, Any]] = ()
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    converters: Mapping[Any, Convert] = field(default_factory=dict)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The names of those that are drawn and not derived."""
+        return tuple(name for name, call in self.declared.items() if next(iter(call)) in DRAWS)
+
+    def draw(self, key: str) -> dict[str, Value]:
+        """All values, from a text that seeds the draw.
+
+        Raises:
+            TaskError: the constraints did not hold in ``MAX_TRIES`` tries.
+            CallMistakes: an argument does not fit, with its place below ``params`` or ``where``.
+        """
+        rng = random.Random(key)
+        for _ in range(MAX_TRIES):
+            values: dict[str, Value] = {}
+            for name, call in self.declared.items():
+                values[name] = self._value(rng, call, values, ("params", name))
+            if all(self._value(rng, call, values, ("where", k)) for k, call in enumerate(self.where)):
+                return values
+            if not self.drawn:
+                break
+        raise TaskError(f"{key}: the constraints in 'where' did not hold in {MAX_TRIES} tries")
+
+    def _value(
+        self,
+        rng: random.Random,
+        call: Mapping[str, Any],
+        values: Mapping[str, Value],
+        path: tuple[str | int, ...],
+    ) -> Value:
+        ((name, arguments),) = call.items()
+        function = BUILTIN.get(name) or self.functions[name]
+        scope = [rng] if name in DRAWS else [values] if name in BUILTIN else []
+        try:
+            given = bind(function, render(arguments, values), leading=len(scope), converters=self.converters)
+            return function(*scope, **given)
+        except CallMistakes as wrong:
+            raise CallMistakes([mistake.under(*path, name) for mistake in wrong.mistakes]) from None
+        except TaskError:
+            raise
+        except Exception as error:
+            message = f"{name} failed with {shown(dict(values))}: {type(error).__name__}: {error}"
+            raise CallMistakes([Mistake((*path, name), message)]) from error
+
+
+def render(data: Any, params: Mapping[str, Value]) -> Any:
+    """Data with every ``{name}`` in its texts replaced.
+
+    A text that is one lone ``"{name}"`` or ``"{name[key]}"`` becomes the value itself and keeps its type. Elsewhere the
+    value is written into the text, with Python's format specification if there is one (``{a:+.2f}``). A brace is
+    written twice to stand for itself.
+
+    Raises:
+        CallMistakes: a name is unknown or a specification does not fit, with the places.
+
+    Examples:
+        >>> render({"n": "{a}", "text": "{a:+d}x to {b[lo]}"}, {"a": 3, "b": {"lo": 2.0}})
+        {'n': 3, 'text': '+3x to 2'}
+    """
+    if isinstance(data, str):
+        return _render_text(data, params)
+    if isinstance(data, list):
+        return _render_items(list(enumerate(data)), params, list)
+    if isinstance(data, Mapping):
+        return _render_items(list(data.items()), params, dict)
+    return data
+
+
+def _render_items(items: list[tuple[Any, Any]], params: Mapping[str, Value], kind: type) -> Any:
+    made, mistakes = [], []
+    for key, item in items:
+        try:
+            made.append((key, render(item, params)))
+        except CallMistakes as wrong:
+            mistakes += [mistake.under(key) for mistake in wrong.mistakes]
+    if mistakes:
+        raise CallMistakes(mistakes)
+    return dict(made) if kind is dict else [item for _, item in made]
+
+
+def _render_text(text: str, params: Mapping[str, Value]) -> Any:
+    if "{" not in text and "}" not in text:
+        return text
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise CallMistakes([Mistake((), f"{error}; write a brace twice to mean itself")]) from None
+    if len(parts) == 1 and parts[0][0] == "" and not parts[0][2] and parts[0][1] is not None:
+        return _field(parts[0][1], parts[0][3], params)
+    pieces: list[str] = []
+    for literal, name, spec, conversion in parts:
+        pieces.append(literal)
+        if name is None:
+            continue
+        value = _field(name, conversion, params)
+        if value is UNKNOWN:
+            return UNKNOWN
+        pieces.append(_format(name, value, spec or ""))
+    return "".join(pieces)
+
+
+def _field(name: str, conversion: str | None, params: Mapping[str, Value]) -> Value:
+    found = _FIELD.match(name)
+    if not found or conversion:
+        raise CallMistakes(
+            [Mistake((), f"{{{name}}} is not legal; legal are {{name}}, {{name[key]}}, {{name:format}}")]
+        )
+    if found[1] not in params:
+        raise CallMistakes([Mistake((), unknown("parameter", found[1], params))])
+    value = params[found[1]]
+    for key in re.findall(r"\[([^\[\]]+)\]", found[2]):
+        if value is UNKNOWN:
+            return value
+        try:
+            value = value[key] if isinstance(value, Mapping) else value[int(key)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise CallMistakes([Mistake((), f"{{{name}}}: {shown(value)} has no part {key!r}")]) from None
+    return value
+
+
+def _format(name: str, value: Value, spec: str) -> str:
+    if isinstance(value, (list, Mapping)) or value is None:
+        raise CallMistakes([Mistake((), f"{{{name}}} is {shown(value)} and cannot be a part of a text")])
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not spec:
+        return written(value)
+    try:
+        return format(value, spec)
+    except ValueError as error:
+        raise CallMistakes([Mistake((), f"{{{name}:{spec}}} with {shown(value)}: {error}")]) from None
+
+
+def split_of(template_id: str, drawn: Mapping[str, Value], shares: Mapping[str, float], salt: int = 0) -> str:
+    """The split that an instance belongs to, for ever.
+
+    The SHA-256 of the template's id, the drawn values and the salt gives a number in [0, 1); the shares, in the
+    order of their names, cut [0, 1) into pieces. So the splits are disjoint by what was drawn, not by seed.
+
+    Examples:
+        >>> split_of("a/b", {"n": 3}, {"train": 0.8, "test": 0.2})
+        'train'
+    """
+    text = json.dumps([template_id, dict(drawn), salt], sort_keys=True, ensure_ascii=True)
+    point = int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
+    names = sorted(shares)
+    for name in names:
+        point -= shares[name]
+        if point < 0:
+            return name
+    return names[-1]

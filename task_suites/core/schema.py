@@ -1,0 +1,245 @@
+"""The schema of task files: reads them, and reports every mistake of all of them with file, line and column."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from deskgym.envs.action.actions import is_combination
+from deskgym.envs.errors import TaskError
+from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Mistake, bind, kind_of, shown, unknown
+from deskgym.task_suites.core.params import BUILTIN, DRAWS, render
+from deskgym.task_suites.core.registry import Registry
+from deskgym.task_suites.core.schema_yaml import Document, Problem, TaskFileError
+from deskgym.task_suites.core.script import STEPS
+from deskgym.task_suites.core.template import TaskFile, Template
+
+MAX_STEPS = 1000
+SPLIT_DRAWS = 300
+"""How many draws may pass before a split counts as empty."""
+_STAND_IN: Mapping[str, Any] = {
+    "id": "?", "title": "", "instruction": "", "difficulty": "easy", "oracle": [], "wrong": {},
+}  # fmt: skip
+_ID = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+\Z")
+
+
+def load_folder(folder: str | Path, registry: Registry | None = None) -> dict[str, Template]:
+    """All task files (``*.yaml``) below a folder, by id.
+
+    Raises:
+        TaskFileError: the mistakes of all files together.
+        TaskError: there is no such folder.
+    """
+    return load_folders([Path(folder)], registry or Registry())
+
+
+def load_folders(folders: Iterable[Path], registry: Registry) -> dict[str, Template]:
+    """The same for several folders, whose ids must differ."""
+    templates: dict[str, Template] = {}
+    places: dict[str, tuple[str, int]] = {}
+    problems: list[Problem] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise TaskError(f"there is no folder {folder} with task files")
+        for path in sorted(folder.rglob("*.y*ml")):
+            document = Document.read(path)
+            template = check(document, path.parent, registry)
+            task_id = document.data.get("id") if isinstance(document.data, Mapping) else None
+            if isinstance(task_id, str) and task_id in places:
+                other = "{}:{}".format(*places[task_id])
+                document.add(Mistake(("id",), f"duplicate id {task_id!r}; {other} has it already"))
+            elif isinstance(task_id, str):
+                places[task_id] = (str(path), document.place(("id",))[0])
+            problems += document.problems
+            if template:
+                templates[template.id] = template
+    if problems:
+        raise TaskFileError(problems)
+    return dict(sorted(templates.items()))
+
+
+def check(document: Document, folder: Path, registry: Registry) -> Template | None:
+    """The template, or None with the mistakes in ``document.problems``."""
+    if document.data is None and document.problems:
+        return None
+    if not isinstance(document.data, Mapping):
+        document.add(Mistake((), f"a task file is a mapping, got {kind_of(document.data)}"))
+        return None
+    try:
+        values = bind(TaskFile, document.data, leading=0, noun="key")
+    except CallMistakes as wrong:
+        for mistake in wrong.mistakes:
+            document.add(mistake)
+        values = wrong.bound
+    checker = _Checker(document, values, folder, registry)
+    checker.run()
+    return Template(TaskFile(**values), folder, registry) if not document.problems else None
+
+
+class _Checker:
+    """Looks at what a signature cannot say. Keys that are missing or of a wrong type are reported already."""
+
+    def __init__(self, document: Document, values: Mapping[str, Any], folder: Path, registry: Registry) -> None:
+        self._document, self._given, self._registry = document, values, registry
+        self._file = TaskFile(**{**_STAND_IN, **values})
+        self._template = Template(self._file, folder, registry)
+
+    def run(self) -> None:
+        self._check_plain()
+        params_are_well = self._check_params()
+        splits_are_well = self._check_splits()
+        sample = self._sample() if params_are_well else None
+        if sample is not None and splits_are_well:
+            self._check_split_sizes()
+        self._check_sections(sample)
+        self._check_words(sample)
+        self._check_scripts()
+
+    def _note(self, message: str, *path: str | int) -> None:
+        self._document.add(Mistake(path, message))
+
+    def _check_plain(self) -> None:
+        if "id" in self._given and not _ID.match(self._given["id"]):
+            self._note(f"legal is an id such as 'kalgebra/plot-2d', got {shown(self._given['id'])}", "id")
+        for key in ("title", "instruction"):
+            if key in self._given and not self._given[key].strip():
+                self._note(f"{key} is empty", key)
+        if not 1 <= self._file.max_steps <= MAX_STEPS:
+            self._note(f"legal is 1 to {MAX_STEPS}, got {self._file.max_steps}", "max_steps")
+
+    def _check_params(self) -> bool:
+        before = len(self._document.problems)
+        functions = {**self._registry.functions, **BUILTIN}
+        constraints = {name: function for name, function in functions.items() if name not in DRAWS}
+        known: dict[str, Any] = {}
+        for name, data in self._file.params.items():
+            if not name.isidentifier() or keyword.iskeyword(name):
+                self._note(f"a parameter's name is a Python name, got {name!r}", "params", name, KEY)
+            self._check_call(data, functions, "draw or function", known, "params", name)
+            known[name] = UNKNOWN
+        for k, data in enumerate(self._file.where):
+            self._check_call(data, constraints, "function", known, "where", k)
+        refused = self._refused("params") or self._refused("where")
+        return len(self._document.problems) == before and not refused
+
+    def _check_call(
+        self, data: Any, functions: Mapping[str, Any], noun: str, known: Mapping[str, Any], *path: str | int
+    ) -> None:
+        """One parameter or constraint, as far as can be said without drawing."""
+        try:
+            call = Call.parse(data, functions, noun)
+        except CallMistakes as wrong:
+            return self._add(wrong, *path)
+        try:
+            bind(
+                functions[call.name],
+                render(call.arguments, known),
+                leading=int(call.name in BUILTIN),
+                converters=self._template.registry.converters(self._template.folder),
+            )
+        except CallMistakes as wrong:
+            self._add(wrong, *path, call.name)
+
+    def _add(self, wrong: CallMistakes, *path: str | int) -> None:
+        for mistake in wrong.mistakes:
+            self._document.add(mistake, *path)
+
+    def _sample(self) -> dict[str, Any] | None:
+        """One draw, to try texts and arguments with."""
+        try:
+            return self._template.parameters.draw(f"{self._file.id}#0")
+        except CallMistakes as wrong:
+            self._add(wrong)
+        except TaskError as error:
+            self._note(str(error), "where")
+        return None
+
+    def _check_split_sizes(self) -> None:
+        """Every split has instances: few values may leave one empty."""
+        if self._template.fixed:
+            return
+        missing = set(self._file.splits)
+        try:
+            for seed in range(SPLIT_DRAWS):
+                missing.discard(self._template.split(self._template.draw(seed)))
+                if not missing:
+                    return
+        except TaskError as error:
+            return self._note(str(error), "params")
+        self._note(
+            f"no instance of {SPLIT_DRAWS} is in the split {sorted(missing)[0]!r}: give it a larger share, more values "
+            f"to draw, or choose another split_salt than {self._file.split_salt}",
+            *(("splits",) if "splits" in self._given else ("params",)),
+        )
+
+    def _check_splits(self) -> bool:
+        before = len(self._document.problems)
+        shares = self._file.splits
+        if not shares or any(share <= 0 for share in shares.values()):
+            self._note(f"legal are shares above 0, such as {{train: 0.8, test: 0.2}}, got {shown(shares)}", "splits")
+        elif not math.isclose(sum(shares.values()), 1.0, abs_tol=1e-9):
+            self._note(f"the shares add up to {sum(shares.values()):g}, not to 1", "splits")
+        drawn = [
+            name for name, call in self._file.params.items() if isinstance(call, Mapping) and set(call) & set(DRAWS)
+        ]
+        for k, name in enumerate(self._file.split_by or ()):
+            if name not in drawn:
+                self._note(unknown("drawn parameter", name, drawn), "split_by", k)
+        if self._file.split_by == []:
+            self._note("split_by is empty; leave it out to split by all drawn parameters", "split_by")
+        return len(self._document.problems) == before
+
+    def _check_sections(self, sample: dict[str, Any] | None) -> None:
+        declared = self._document.data.get("params")
+        names = declared if isinstance(declared, Mapping) else ()
+        try:
+            self._template.build(sample if sample is not None else dict.fromkeys(names, UNKNOWN), 0, None)
+        except CallMistakes as wrong:
+            self._add(wrong)
+
+    def _check_words(self, sample: dict[str, Any] | None) -> None:
+        """The texts and keys of the discrete action; those with parameters as the sample has them."""
+        for key in ("vocabulary", "keys"):
+            for k, text in enumerate(self._given.get(key, ())):
+                try:
+                    made = render(text, sample or {})
+                except CallMistakes:  # reported with the sections
+                    continue
+                if key == "vocabulary" and str(made) == "":
+                    self._note("a word is empty", key, k)
+                if key == "keys" and not is_combination(str(made)):
+                    self._note(f"legal are keys such as 'f5' and 'ctrl+s', got {shown(made)}", key, k)
+
+    def _check_scripts(self) -> None:
+        feasible = self._file.feasible
+        right = self._file.end if feasible else "fail"
+        names = [next(iter(c)) for c in self._file.checks if isinstance(c, Mapping) and len(c) == 1]
+        if not self._file.checks and feasible and not self._refused("checks"):
+            self._note("the task has no checks; only a task with 'feasible: false' may leave them out", "checks")
+        if any(str(name).startswith("answer.") for name in names) and right != "answer":
+            self._note("the checks read an answer, so the task needs 'end: answer'", "checks")
+        if "oracle" in self._given:
+            if not self._given["oracle"]:
+                self._note("the oracle has no steps", "oracle")
+            else:
+                self._check_ending(self._given["oracle"], right)
+        if "wrong" in self._given and not self._given["wrong"]:
+            self._note("the task has no wrong attempt: name at least one script that must not earn the reward", "wrong")
+        for name, steps in self._given.get("wrong", {}).items():
+            if not steps:
+                self._note(f"the wrong attempt {name!r} has no steps", "wrong", name)
+
+    def _check_ending(self, steps: list[Any], right: str) -> None:
+        last = steps[-1]
+        name = next(iter(last)) if isinstance(last, Mapping) and last else None
+        if name in STEPS and name != right:
+            where = len(steps) - 1
+            self._note(f"the oracle ends with {name!r}; right for this task is {right!r}", "oracle", where)
+
+    def _refused(self, key: str) -> bool:
+        """Whether the key was given and refused already."""
+        return key in self._document.data and key not in self._given

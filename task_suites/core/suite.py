@@ -1,0 +1,165 @@
+"""A TaskSuite: a named set of templates and tasks, with splits; where an environment gets its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from deskgym.envs.errors import TaskError
+from deskgym.envs.evaluation.calls import unknown
+from deskgym.task_suites.core.registry import Functions, Registry
+from deskgym.task_suites.core.schema import load_folders
+from deskgym.task_suites.core.task import Task
+from deskgym.task_suites.core.template import Template
+
+SEEDS = 2**31
+"""Instances are numbered 0 to this."""
+
+SPLIT_TRIES = 500
+"""How many instances are looked at for one of the wanted split."""
+
+
+class Named(Protocol):
+    """A source of tasks that has a name for messages."""
+
+    name: str
+
+    def ids(self, split: str | None = None) -> list[str]: ...  # noqa: D102
+
+
+class TaskSuite:
+    """Templates from folders of task files; implements ``deskgym.envs.episode.TaskSource``.
+
+    Making one reads nothing: the files are read when a task is first asked for. It is picklable if the registered
+    functions are, which functions of modules are.
+
+    Args:
+        name: for messages.
+        folders: searched for ``*.yaml``, folders in them too.
+        hooks: ``hook(setup, **arguments)``, added to the generic ones; likewise the others.
+        checks: ``check(final, **arguments) -> (passed, message)``.
+        macros: ``macro(screen, **arguments)``, a generator of bursts.
+        functions: ``function(**arguments)``, for derived parameters and constraints.
+        readers: ``reader(machine, **arguments)``, for the ``state`` check.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folders: str | Path | Sequence[str | Path],
+        *,
+        hooks: Functions | None = None,
+        checks: Functions | None = None,
+        macros: Functions | None = None,
+        functions: Functions | None = None,
+        readers: Functions | None = None,
+    ) -> None:
+        self.name = name
+        self.folders = [Path(f) for f in ([folders] if isinstance(folders, (str, Path)) else folders)]
+        self.registry = Registry().extended(
+            hooks=hooks or {}, checks=checks or {}, steps=macros or {}, functions=functions or {}, readers=readers or {}
+        )
+        self._templates: dict[str, Template] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_templates": None}
+
+    @property
+    def templates(self) -> dict[str, Template]:
+        """All templates by id.
+
+        Raises:
+            TaskFileError: the mistakes of all task files together.
+        """
+        if self._templates is None:
+            self._templates = load_folders(self.folders, self.registry)
+        return self._templates
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of all splits."""
+        return sorted({split for template in self.templates.values() for split in template.file.splits})
+
+    def ids(self, split: str | None = None) -> list[str]:
+        """The ids of the templates, sorted; with ``split`` those that have instances in it.
+
+        Raises:
+            TaskError: there is no such split.
+        """
+        if split is None:
+            return list(self.templates)
+        if split not in self.splits:
+            raise TaskError(f"suite {self.name!r}: {unknown('split', split, self.splits)}")
+        return [task_id for task_id, template in self.templates.items() if _may_have(template, split)]
+
+    def get(self, task_id: str, seed: int | None = None) -> Task:
+        """One instance: of a template by ``seed`` (0 if None), or by an instance id such as ``"a/b#1234"``.
+
+        Raises:
+            TaskError: there is no such id, or it has a seed of its own.
+        """
+        base, mark, number = task_id.partition("#")
+        template = self.templates.get(base)
+        if template is None:
+            raise TaskError(f"suite {self.name!r}: {unknown('task', base, self.templates)}")
+        if mark:
+            if not number.isdecimal() or int(number) >= SEEDS:
+                raise TaskError(f"task {task_id!r}: after the # comes a seed, 0 to {SEEDS - 1}")
+            if template.fixed:
+                raise TaskError(f"task {base!r} has no parameters, so only one instance; leave out the #{number}")
+            seed = int(number)
+        if seed is not None and not 0 <= seed < SEEDS:
+            raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
+        return template.instance(seed or 0)
+
+    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> Task:
+        """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.
+
+        Raises:
+            TaskError: nothing matches, or no instance of the split was found.
+        """
+        if pattern is not None and "#" in pattern:
+            task = self.get(pattern)
+            if split is not None and task.split != split:
+                raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
+            return task
+        candidates = matching(self, pattern, split)
+        while candidates:
+            template = self.templates[candidates[int(rng.integers(len(candidates)))]]
+            for _ in range(1 if template.fixed else SPLIT_TRIES):
+                seed = int(rng.integers(SEEDS))
+                params = template.draw(seed)
+                if split is None or template.split(params) == split:
+                    return template.instance(seed, params)
+            candidates.remove(template.id)
+        what = f"of {pattern!r} " if pattern else ""
+        raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+
+
+def matching(suite: Named, pattern: str | None, split: str | None) -> list[str]:
+    """The ids of a suite's tasks that match ``pattern`` (id, glob, or None for all) and ``split``.
+
+    Raises:
+        TaskError: none does; the message lists near matches.
+    """
+    ids = suite.ids(split)
+    if pattern is None:
+        return ids
+    if any(mark in pattern for mark in "*?["):
+        found = [task_id for task_id in ids if fnmatchcase(task_id, pattern)]
+    else:
+        found = [pattern] if pattern in ids else []
+    if not found:
+        within = f" in the split {split!r}" if split and matching(suite, pattern, None) else ""
+        raise TaskError(f"suite {suite.name!r}{within}: {unknown('task', pattern, ids)}")
+    return found
+
+
+def _may_have(template: Template, split: str) -> bool:
+    if template.fixed:
+        return template.split(template.draw(0)) == split
+    return split in template.file.splits

@@ -1,0 +1,58 @@
+"""What a program computes anew at each first start, kept on the host from one machine to the next: shader caches."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.sandbox.host import cache_folder
+
+CACHES = "/home/user/.cache"
+KEPT = ("mesa_shader_cache", "qtshadercache")
+RENEWED = 7 * 24 * 3600.0
+"""Seconds after which they are taken anew. A new version of the program or of Mesa needs no earlier renewal: both check
+what they find, and compute what does not fit."""
+
+
+def give_caches(machine: Machine, program: str) -> bool:
+    """Put a program's caches into a machine before its first start there.
+
+    Args:
+        machine: one that isolates; others have a home that lasts.
+        program: names them on the host.
+
+    Returns:
+        Whether there were any; if not, ``keep_caches`` when the program has started.
+    """
+    kept = _folder(program)
+    if not machine.isolates:
+        return True
+    if not kept.is_dir() or time.time() - kept.stat().st_mtime > RENEWED:
+        return False
+    with suppress(OSError):  # another process is renewing them
+        machine.put(CACHES, kept)
+    return True
+
+
+def keep_caches(machine: Machine, program: str) -> None:
+    """Keep a program's caches from a machine in which no agent has acted yet."""
+    kept = _folder(program)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(prefix=".making-", dir=kept.parent))
+    try:
+        for entry in machine.guest.list(CACHES) if machine.guest.exists(CACHES) else ():
+            if entry["type"] == "folder" and entry["name"].startswith(KEPT):
+                machine.get_folder(f"{CACHES}/{entry['name']}", making / entry["name"])
+        shutil.rmtree(kept, ignore_errors=True)
+        with suppress(OSError):  # another process was faster
+            making.rename(kept)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _folder(program: str) -> Path:
+    return cache_folder() / "programs" / program

@@ -1,0 +1,169 @@
+"""Makes tasks that run here of ScienceBoard's task files about KAlgebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from deskgym.envs.episode import Bursts, FinalState, Screen
+from deskgym.envs.errors import SetupError
+from deskgym.envs.evaluation.answers import answer_number, answer_text, parse_number, stopped_with
+from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
+from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.task_suites.core.task import Hook, Setup, Task
+from deskgym.task_suites.hooks import files
+from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers
+from deskgym.task_suites.importers.scienceboard.check_items import (
+    CheckItem,
+    PlotCount,
+    Plotted,
+    Stop,
+    VariableNumber,
+    VariableText,
+)
+from deskgym.task_suites.importers.scienceboard.oracles import scripts
+from deskgym.task_suites.importers.scienceboard.setup_items import (
+    AccessibilityDepth,
+    InitItem,
+    Launch,
+    Plot2D,
+    Plot3D,
+    SelectTab,
+    WriteFile,
+)
+from deskgym.task_suites.programs.kalgebra import checks
+from deskgym.task_suites.programs.kalgebra.program import Tab, open_
+from deskgym.task_suites.programs.kalgebra.state import RESOLUTIONS, STYLES
+
+SOURCE = "ScienceBoard (MIT)"
+_TABS: tuple[Tab, ...] = ("calculator", "2d", "3d", "dictionary")
+_STYLES = {number: name for name, number in STYLES.items()}
+_ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
+_SETUP = (AccessibilityDepth, Launch, Plot2D, Plot3D, SelectTab, WriteFile)
+
+Test = Callable[[FinalState], tuple[bool, str]]
+
+
+def difficulty(task: UpstreamTask) -> str:
+    """Ours for the paper's, which is the step limit by another name: its "hard" and "open" are one here."""
+    return "easy" if task.steps <= 5 else "medium" if task.steps <= 10 else "hard"
+
+
+def reasons(task: UpstreamTask) -> list[str]:
+    """Everything that keeps a task from running here; empty when nothing does."""
+    found = [blocker.reason for blocker in blockers(task)]
+    if task.type != "KAlgebra":
+        return found or [f"{task.type}'s tasks are not supported yet"]
+    strange = sorted({item.func for item in task.initialize if not isinstance(item, _SETUP)})
+    found.extend(f"deskgym does not do {name!r} in KAlgebra's setup" for name in strange)
+    if sum(isinstance(item, Plot3D) for item in task.initialize) > 1:
+        found.append("its setup plots more than one surface, and KAlgebra shows one only")
+    for item in task.evaluate:
+        if isinstance(item, Plotted) and item.resolution not in (None, *RESOLUTIONS.values()):
+            found.append(f"it checks the resolution {item.resolution:g}; KAlgebra has {[*RESOLUTIONS.values()]}")
+        if isinstance(item, Plotted) and item.style not in (None, *_STYLES):
+            found.append(f"it checks the style {item.style}; KAlgebra has {_STYLES}")
+    return found
+
+
+def convert(task: UpstreamTask, mode: Mode) -> Task:
+    """The task as deskgym runs it; it must have no ``reasons`` against it."""
+    played = scripts(task)
+    end = _ENDS[task.stop.primitive] if task.stop else "done"
+    tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, mode)) is not None]
+    make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
+    return Task(
+        id=task.id,
+        instruction=task.instruction,
+        evaluator=make(tests, end, task.notes),
+        solve=played.oracle or partial(_no_oracle, task.id),
+        wrong_attempts=played.wrong_attempts,
+        hooks=hooks(task.initialize),
+        title=task.instruction,
+        max_steps=task.steps,
+        difficulty=difficulty(task),
+        tags=("scienceboard", task.type, task.sort),
+        source=SOURCE,
+        params={"ans": task.ans, "mode": mode},
+    )
+
+
+def _no_oracle(task_id: str, screen: Screen) -> Bursts:
+    raise SetupError(f"{task_id}: there is no oracle: its file does not say how it is solved")
+
+
+# Setup
+
+
+def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
+    """The setup: files as upstream orders them, and one launch that leaves KAlgebra in the state asked for."""
+    functions = [item.expr for item in items if isinstance(item, Plot2D)]
+    surfaces = [item.expr for item in items if isinstance(item, Plot3D)]
+    tabs = [item.index for item in items if isinstance(item, SelectTab)]
+    open_all = partial(
+        open_,
+        tab=_TABS[tabs[-1]] if tabs else "calculator",
+        functions=functions,
+        surface=surfaces[-1] if surfaces else None,
+    )
+    made: list[Hook] = []
+    for item in items:
+        if isinstance(item, Launch):
+            made.append(Hook("launch", open_all))
+        elif isinstance(item, WriteFile):
+            made.append(Hook("touch", partial(_write, path=item.path, text=item.text)))
+    return made
+
+
+def _write(setup: Setup, path: str, text: str) -> None:
+    files.write(setup, path, text)
+
+
+# Evaluation
+
+
+@dataclass(frozen=True)
+class StateEvaluator(Evaluator):
+    """Upstream's rule for tasks without a ``stop``: the state counts, however the agent ended the episode."""
+
+    def evaluate(self, final: FinalState) -> Verdict:
+        """The verdict; never raises."""
+        if final.stop in RIGHT_STOPS[self.end]:
+            return super().evaluate(final)
+        stop = CheckResult("stop", "pass", f"stopped with {final.stop!r}; upstream looks at the state only", weight=0.0)
+        return Verdict.from_checks([stop, *(check(final) for check in self.checks)], self.notes)
+
+
+def _name(item: CheckItem) -> str:
+    return f"{item.type} {item.name}" if isinstance(item, VariableNumber | VariableText) else item.type
+
+
+def _test(item: CheckItem, mode: Mode) -> Test | None:
+    """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
+    if isinstance(item, Plotted) and item.dimensions == 2:
+        return partial(checks.plotted, points=dict(item.points), color=item.color, resolution=item.resolution)
+    if isinstance(item, Plotted):
+        style = None if item.style is None else _STYLES[item.style]
+        return partial(checks.spanned, points=dict(item.points), style=style)
+    if isinstance(item, PlotCount):
+        return partial(checks.count, functions=item.count)
+    if isinstance(item, VariableNumber):
+        return partial(checks.value, name=item.name, equals=item.value, within=item.TOLERANCE)
+    if isinstance(item, VariableText):
+        return partial(checks.variable, name=item.name, equals=item.text, defined=item.text is not None)
+    if isinstance(item, Stop):
+        return _stop(item, mode)
+    raise TypeError(f"no check for {item!r}")
+
+
+def _stop(item: Stop, mode: Mode) -> Test | None:
+    """The words of an answer; a number may be written in any way unless the mode is ``paper``."""
+    if item.primitive == "DONE":
+        return partial(stopped_with, stop="done")
+    if item.primitive == "FAIL":
+        return None
+    number = parse_number(item.answer)
+    if mode == "corrected" and number is not None:
+        return partial(answer_number, to=number, rel=1e-9)
+    return partial(answer_text, to=item.answer, exact=mode == "paper")

@@ -1,0 +1,269 @@
+"""The course of an episode on a turn of Tapilot-Crossing: what the agent is told, and how its results are judged."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, MutableMapping
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.task_suites.importers.tapilot import scripts
+from deskgym.task_suites.importers.tapilot.answers import chosen_letter
+from deskgym.task_suites.importers.tapilot.collection import Collection
+from deskgym.task_suites.importers.tapilot.facts import facts_of
+from deskgym.task_suites.importers.tapilot.judging import TIMEOUT, Judge, Reference, results_in
+from deskgym.task_suites.importers.tapilot.recall import recall
+from deskgym.task_suites.importers.tapilot.scripts import PRED
+from deskgym.task_suites.importers.tapilot.turn import Scoring, UpstreamTurn
+from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome
+from deskgym.task_suites.table_analysis.users import User
+
+STEPS = 5
+"""Actions per turn: the paper's limit for ReAct (section 5)."""
+SHOWN_ROWS = 3
+ENOUGH = "I have answered what I could; please go on."
+_SPEAKERS = {"user": "User", "assistant": "Analyst", "system": "Note"}
+_LIMITS = KernelLimits(output=1 << 16)
+
+
+class TapilotConversation:
+    """Implements ``deskgym.envs.analysis.ConversationLike`` for one turn with the reference's history.
+
+    Args:
+        turn: which.
+        collection: that it is of.
+        user: answers questions.
+        questions: how many are answered.
+        scoring: ``"paper"`` or ``"corrected"``.
+        references: what references of turns have made so far, by id; this one's is added.
+    """
+
+    step_limit = STEPS
+
+    def __init__(
+        self,
+        turn: UpstreamTurn,
+        collection: Collection,
+        user: User,
+        questions: int,
+        scoring: Scoring,
+        references: MutableMapping[str, Reference],
+    ) -> None:
+        self.turn, self.collection, self.scoring = turn, collection, scoring
+        self.outcome: Outcome | None = None
+        self._user, self._questions, self._references = user, questions, references
+        self._now: list[str] = []
+        self._executed: list[str] = []
+        self._asked: list[str] = []
+
+    @property
+    def over(self) -> bool:
+        """See ``ConversationLike``."""
+        return self.outcome is not None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """See ``ConversationLike``."""
+        outcome = self.outcome
+        if outcome is None:
+            return None
+        if outcome.error:
+            return Verdict(0.0, (CheckResult("judge", "error", outcome.error),), outcome.error, self.turn.notes)
+        checks = [
+            CheckResult(intent.name, "pass" if intent.correct else "fail", intent.message) for intent in outcome.intents
+        ]
+        if outcome.recall is not None:
+            message = f"{outcome.recall:.0%} of the reference's private functions are used"
+            checks.append(CheckResult("library", "pass" if outcome.recall == 1 else "fail", message, weight=0.0))
+        notes = (*self.turn.notes, *(("scored as published",) if self.scoring == "paper" else ()))
+        return Verdict(self._score(), tuple(checks), notes=notes)
+
+    def texts(self) -> dict[str, str]:
+        """See ``ConversationLike``."""
+        return {
+            "instruction": instruction(self.turn),
+            "dialogue": "\n\n".join((*self._history, *self._now)),
+            "tables": self._tables,
+            "library": self.collection.library if self.turn.private else "",
+        }
+
+    @cached_property
+    def _history(self) -> tuple[str, ...]:
+        return tuple(f"{_SPEAKERS[said.role]}: {said.content}" for said in self.turn.dialogue)
+
+    @cached_property
+    def _tables(self) -> str:
+        files = self.collection.files(self.turn)
+        return "\n\n".join((self.turn.context, *(head_of(name, files[name]) for name in self._names)))
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.collection.tables(self.turn)
+
+    def ask(self, question: str) -> str:
+        """See ``ConversationLike``."""
+        if len(self._asked) >= self._questions:
+            return ENOUGH
+        self._asked.append(question)
+        facts = facts_of(self.turn.reference_code) if self.turn.action == "clarification" else ()
+        answer = self._user(question, facts)
+        self._now.append(f"Analyst: {question}\nUser: {answer}")
+        return answer
+
+    def ran(self, code: str, feedback: str, whole: bool) -> None:
+        """See ``ConversationLike``."""
+        self._executed.append(code)
+        self._now.append(f"```python\n{code}\n```\nOutput:\n{feedback or '(none)'}")
+
+    def open_kernel(self, machine: Machine) -> None:
+        """See ``ConversationLike``."""
+        open_kernel(machine, self.turn, self.collection)
+
+    def submit(self, final: FinalState) -> float:
+        """See ``ConversationLike``."""
+        error, intents = None, list[tuple[bool, str]]()
+        try:
+            intents = self._judged(final)
+        except (GuestCallError, MachineError) as broken:
+            error = f"{self.turn.id}: {broken}"
+        turn = self.turn
+        self.outcome = Outcome(
+            turn=turn.id,
+            domain=turn.domain,
+            mode=turn.mode,
+            action=turn.action,
+            intents=tuple(
+                IntentOutcome(name, kind, *verdict)
+                for (name, kind), verdict in zip(self._intents(), intents, strict=False)
+            ),
+            recall=self._recall(),
+            executed=tuple(self._executed),
+            reference=turn.reference_code,
+            answer=final.answer,
+            right=turn.choice.letter if turn.choice else None,
+            options=len(turn.choice.texts) or 4 if turn.choice else 0,
+            asked=tuple(self._asked),
+            error=error,
+        )
+        return self._score()
+
+    def record(self) -> Mapping[str, Any]:
+        """See ``ConversationLike``."""
+        return {"mode": self.scoring, "turns": [self.outcome.to_dict()] if self.outcome else []}
+
+    def _intents(self) -> list[tuple[str, str]]:
+        """Name and kind of each intent."""
+        if self.turn.choice is not None:
+            return [("choice", "unanswerable" if self.turn.action == "fast_fail" else "choice")]
+        kinds = self.turn.result_types or ("value",)
+        return [(f"{kind} {number}" if len(kinds) > 1 else kind, kind) for number, kind in enumerate(kinds, 1)]
+
+    def _judged(self, final: FinalState) -> list[tuple[bool, str]]:
+        turn = self.turn
+        if turn.choice is not None:
+            layout = turn.layout
+            said = chosen_letter(final.answer or "", layout, self.scoring) if final.stop == "answer" else ""
+            return [(said == turn.choice.letter, f"right is {turn.choice.letter}, answered was {final.answer!r:.200}")]
+        if final.stop not in ("done", "limit"):
+            return [(False, f"results are submitted with DONE, not with {final.stop!r}")] * turn.intents
+        if not self._executed:
+            return [(False, "no code was run")] * turn.intents
+        if final.clean_machine is None:
+            raise GuestCallError("there is no second machine to judge in", "no_machine")
+        results = self._collected(Kernel(final.machine, _LIMITS))
+        judge = Judge(
+            Kernel(final.clean_machine(), _LIMITS),
+            turn,
+            self.collection.files(turn),
+            self._names,
+            self.scoring,
+            self.collection.preload(turn),
+        )
+        reference = self._references.get(turn.id)
+        if reference is None:
+            reference = judge.reference()
+            if reference.error is None:
+                self._references[turn.id] = reference
+            elif self.scoring == "corrected":
+                raise GuestCallError(reference.error, "reference")
+        return judge.verdicts(reference, results)
+
+    def _collected(self, kernel: Kernel) -> dict[str, bytes]:
+        """The agent's result files: what it saved itself, and what the template's last lines save."""
+        turn = self.turn
+        expected = scripts.result_names(turn.eval_code, turn.template.tail if turn.template else "")
+        try:
+            own = results_in(kernel, PRED, expected)
+            cell = scripts.finish_cell(turn.template, self._names) if turn.template else ""
+            if not cell:
+                return own
+            kernel.run(cell, timeout=TIMEOUT, echo=False)
+            saved = results_in(kernel, PRED, expected)
+        except GuestCallError:  # its code has ended the kernel
+            return {}
+        return {**own, **{name: data for name, data in saved.items() if data}}
+
+    def _recall(self) -> float | None:
+        turn = self.turn
+        if not turn.private or turn.choice is not None:
+            return None
+        head = scripts.head_cell(turn.template, False) if turn.template else ""
+        return recall(turn.reference_code, self._executed, head, self.collection.functions, self.scoring)
+
+    def _score(self) -> float:
+        """The share of intents that are right, in private modes times the recall (the paper's AccR)."""
+        outcome = self.outcome
+        if outcome is None or outcome.error or not outcome.intents:
+            return 0.0
+        share = sum(intent.correct for intent in outcome.intents) / len(outcome.intents)
+        return share * (1.0 if outcome.recall is None else outcome.recall)
+
+
+def open_kernel(machine: Machine, turn: UpstreamTurn, collection: Collection) -> None:
+    """Open a kernel that stands at the beginning of a turn: its history has run, its result folders are empty.
+
+    Raises:
+        GuestCallError: the history's code failed.
+        MachineError: the machine broke.
+    """
+    tables = collection.tables(turn)
+    cells = [scripts.PREPARE, scripts.history_cell(turn, tables), scripts.EMPTY]
+    kernel = Kernel(machine, _LIMITS)
+    files, preload = collection.files(turn), collection.preload(turn)
+    kernel.open(files, [cell for cell in cells if cell.strip()], preload=preload, timeout=TIMEOUT)
+    if turn.action != "plot_qa":
+        kernel.forget([])  # a figure of the history is no result of this turn
+    if turn.template is not None:
+        kernel.run(scripts.local_paths(scripts.head_cell(turn.template, bool(turn.history_code.strip())), tables))
+
+
+def instruction(turn: UpstreamTurn) -> str:
+    """The query, and how it is to be answered."""
+    if turn.choice is not None:
+        listed = turn.choice.text()
+        if all(text in turn.query for text in turn.choice.texts):
+            listed = ""
+        return "\n\n".join(filter(None, (turn.query, listed, "Answer with ANS and the letter.")))
+    how = f"The results are the files in ./{PRED}/ when you say DONE."
+    if turn.template is None:
+        return f"{turn.query}\n\n{how}"
+    told = "Complete this; what stands before the gap has run, and what stands after it runs when you say DONE."
+    return f"{turn.query}\n\n{told} {how}\n\n```python\n{turn.template.text}\n```"
+
+
+def head_of(name: str, data: bytes) -> str:
+    """A CSV's name, size and first rows."""
+    lines = io.StringIO(data.decode("utf-8", "replace"), newline="")
+    rows = csv.reader(lines)
+    shown = list(islice(rows, SHOWN_ROWS + 1))
+    count = len(shown) - 1 + sum(1 for _ in rows)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(shown)
+    return f"{name}: {max(count, 0)} rows\n{out.getvalue().strip()}"

@@ -1,0 +1,1 @@
+"""The programs that tasks use: one folder each."""

@@ -1,0 +1,141 @@
+"""Points on and off a reference plot, by which another plot is told to be the same or not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from deskgym.task_suites.programs.kalgebra.language.containers import Budget
+from deskgym.task_suites.programs.kalgebra.language.evaluator import call
+from deskgym.task_suites.programs.kalgebra.language.expressions import (
+    Curve,
+    ExpressionError,
+    Surface,
+    Value,
+    Vector,
+    curve,
+    surface,
+    zeros,
+)
+from deskgym.task_suites.programs.kalgebra.language.plots import PLOT_STEPS
+
+Points = dict[tuple[float, ...], bool]
+
+_XS = (-7.3, -5.9, -4.1, -3.2, -2.3, -1.4, -0.65, -0.2, 0.35, 0.9, 1.7, 2.6, 3.8, 5.2, 6.6, 8.1)
+_ANGLES = tuple(0.13 + 0.41 * k for k in range(15))
+_OFF = (0.37, -0.61, 1.9)  # how far off a point is moved, in turn
+_RANGE = 12.0  # implicit curves are looked for this far from the origin
+_MOST = 1e6  # larger values are left out: they say little about the shape
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Points by which a plot is recognised.
+
+    Attributes:
+        cartesian: (x, y) or (x, y, z) → whether it is on the plot.
+        polar: as (angle, radius) for plots that are given so, where the radius may be negative; empty for others.
+    """
+
+    cartesian: Points
+    polar: Points
+
+    def fits(self, plot: Curve | Surface) -> bool:
+        """Whether the plot has all the points that it must have, and none of the others."""
+        points = self.cartesian
+        if plot.kind in ("polar", "implicit polar"):
+            points = self.polar or {(math.atan2(y, x), math.hypot(x, y)): on for (x, y), on in points.items()}
+        return bool(points) and all(plot.contains(point) is wanted for point, wanted in points.items())
+
+
+@lru_cache(maxsize=256)
+def reference_curve(text: str) -> Reference:
+    """Points of a 2D plot given as KAlgebra's text.
+
+    Raises:
+        ExpressionError: it is none, or too few points of it are found to tell it from others.
+    """
+    plot = curve(text)
+    if plot.kind == "polar":
+        radius = _value(plot)
+        on_polar = [(angle, radius(angle)) for angle in _ANGLES if _usable(radius(angle))]
+        on = [(r * math.cos(angle), r * math.sin(angle)) for angle, r in on_polar]
+        return Reference(_labelled(plot, on, check=False), _labelled(plot, on_polar))
+    if plot.kind == "y=f(x)":
+        value = _value(plot)
+        return Reference(_labelled(plot, [(x, value(x)) for x in _XS if _usable(value(x))]), {})
+    if plot.kind == "x=f(y)":
+        value = _value(plot)
+        return Reference(_labelled(plot, [(value(y), y) for y in _XS if _usable(value(y))]), {})
+    if plot.kind == "parametric":
+        return Reference(_labelled(plot, list(_parametric(plot))), {})
+    if plot.kind == "implicit":
+        difference = _value(plot, ("x", "y"))
+        on = [(x, y) for x in _XS for y in zeros(lambda y, x=x: difference(x, y), -_RANGE, _RANGE)]  # type: ignore[misc]
+        return Reference(_labelled(plot, on), {})
+    raise ExpressionError(f"points of a {plot.kind} plot are not worked out here: {text!r}")
+
+
+@lru_cache(maxsize=256)
+def reference_surface(text: str) -> Reference:
+    """Points of a 3D plot given as KAlgebra's text; see ``reference_curve``."""
+    plot = surface(text)
+    plane = [(_XS[k], _XS[(5 * k + 3) % len(_XS)]) for k in range(len(_XS))]
+    if plot.kind == "z=f(x,y)":
+        height = _value(plot, ("x", "y"))
+        return Reference(_labelled(plot, [(x, y, height(x, y)) for x, y in plane if _usable(height(x, y))]), {})
+    if plot.kind == "implicit":
+        f = _value(plot, ("x", "y", "z"))
+        near = [(x / 4, y / 4) for x, y in plane]
+        on = [(x, y, z) for x, y in near for z in zeros(lambda z, x=x, y=y: f(x, y, z), -_RANGE, _RANGE)]  # type: ignore[misc]
+        return Reference(_labelled(plot, on), {})
+    raise ExpressionError(f"points of a {plot.kind} surface are not worked out here: {text!r}")
+
+
+def _value(plot: Curve | Surface, names: tuple[str, ...] | None = None) -> Callable[..., float]:
+    """The plotted function in Python, its arguments in the order of ``names``; NaN where it has no real value."""
+    order = names or plot.function.parameters
+
+    def compute(*arguments: float) -> float:
+        given = dict(zip(order, arguments, strict=True))
+        value = _result(plot, tuple(float(given[name]) for name in plot.function.parameters))
+        return value if isinstance(value, float) else math.nan
+
+    return compute
+
+
+def _parametric(plot: Curve) -> Iterator[tuple[float, float]]:
+    for t in _ANGLES:
+        point = _result(plot, (t,))
+        if isinstance(point, Vector) and len(point.items) == 2:
+            x, y = point.items
+            if isinstance(x, float) and isinstance(y, float):
+                yield x, y
+
+
+def _result(plot: Curve | Surface, arguments: tuple[float, ...]) -> Value | None:
+    try:
+        return call(plot.function, arguments, plot.variables, Budget(PLOT_STEPS))
+    except ExpressionError:
+        return None
+
+
+def _usable(value: float) -> bool:
+    return math.isfinite(value) and abs(value) <= _MOST
+
+
+def _labelled(plot: Curve | Surface, on: Sequence[tuple[float, ...]], check: bool = True) -> Points:
+    """The points, and as many beside them that are not on the plot; a dozen of each is enough."""
+    step = max(1, len(on) // 14)
+    on = on[::step]
+    if len(on) < _FEWEST:
+        raise ExpressionError(f"only {len(on)} points of {plot.text!r} were found, too few to recognise it by")
+    points: Points = dict.fromkeys(on, True)
+    for k, point in enumerate(on):
+        moved = (*point[:-1], point[-1] + _OFF[k % len(_OFF)] * max(1.0, abs(point[-1])))
+        if moved not in points and (not check or not plot.contains(moved)):
+            points[moved] = False
+    return points

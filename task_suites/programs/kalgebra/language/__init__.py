@@ -1,0 +1,1 @@
+"""KAlgebra's language: parsing and evaluating its expressions."""

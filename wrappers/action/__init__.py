@@ -1,0 +1,1 @@
+"""Wrappers that change what an action is."""

@@ -1,0 +1,1 @@
+"""Wrappers that change what is observed."""

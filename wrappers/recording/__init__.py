@@ -1,0 +1,1 @@
+"""Episodes kept in a folder, to be viewed and scored again."""

@@ -1,0 +1,286 @@
+"""RecordEpisode: keeps everything of an episode in a folder that can be viewed and scored again."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from deskgym._version import __version__
+from deskgym.envs.action.actions import Action
+from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
+from deskgym.envs.errors import ActionError, MachineError
+from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.spaces import action_from_sample
+from deskgym.packages import PACKAGES
+from deskgym.wrappers.base import DesktopWrapper
+from deskgym.wrappers.recording.recorded_state import keep
+from deskgym.wrappers.recording.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
+from deskgym.wrappers.recording.writer import RecordingWriter
+
+_SLUG = re.compile(r"[^A-Za-z0-9.-]+")
+_ON_HOST = ("sandbox", "process")  # machines that run the host's own programs
+_OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their own in the recording
+
+
+class RecordEpisode(DesktopWrapper):
+    """Records each episode of a ``DesktopEnv`` or an ``AnalysisEnv`` into a folder of its own below ``folder``.
+
+    What is in it is told by ``deskgym.wrappers.recording.recording``; ``deskgym view`` makes a page of it and
+    ``deskgym verify --rescore`` scores it again. Frames are lossless. A step waits only for a copy of its frame in
+    memory (1 to 2 ms at 1920x1080); a thread compresses and writes. An episode that is cut off by ``reset``, ``close``
+    or a crash leaves a readable recording of what there was.
+
+    Args:
+        env: an environment whose ``unwrapped`` is a MachineEnv.
+        folder: made if it is missing; what is in it stays.
+        keep_state: keep what the evaluator read, so that the episode can be scored again; of an ``AnalysisEnv`` nothing
+            is kept, because its results are compared in a machine.
+
+    Raises:
+        RecordingError: the disk does not take it; from ``reset``, ``step`` or ``close``, once per error.
+
+    Examples:
+        >>> import gymnasium as gym, deskgym
+        >>> from deskgym.wrappers import RecordEpisode
+        >>> env = gym.make("deskgym/Science-v0")  # doctest: +SKIP
+        >>> env = RecordEpisode(env, "out")  # doctest: +SKIP
+    """
+
+    wraps = MachineEnv
+
+    def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
+        super().__init__(env)
+        self.folder = Path(folder)
+        self.keep_state = keep_state
+        self.episode_folder: Path | None = None
+        self._writer: RecordingWriter | None = None
+        self._steps = 0
+        self._asked = ""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Reset the env, and begin a new folder."""
+        self._end()
+        observation, info = self.env.reset(seed=seed, options=options)
+        assert self.desktop.task is not None  # reset has drawn it
+        self.episode_folder = _new_folder(self.folder, self.desktop.task.id)
+        self._writer = RecordingWriter(self.episode_folder)
+        self._writer.file(META, self._meta(seed, options))
+        self._steps, self._asked = 0, ""
+        self._record(observation, info, {"step": 0})
+        return observation, info
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Step the env, and record the step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        outcome = {"reward": float(reward), "terminated": bool(terminated), "truncated": bool(truncated)}
+        if self._writer is not None:
+            self._record(observation, info, {"step": info.get("step")} | self._told(action, info) | outcome)
+            if terminated or truncated:
+                self._finish()
+        return observation, float(reward), terminated, truncated, info
+
+    def abort(self, reason: str) -> None:
+        """Give the episode up, and record why; does nothing where none is being recorded."""
+        if self._writer is not None:
+            self._writer.file(ABORTED, {"reason": reason})
+            self._end()
+
+    def close(self) -> None:
+        """Close the env, and wait until the recording is on disk."""
+        try:
+            self._end()
+        finally:
+            super().close()
+
+    def _record(self, observation: Mapping[str, Any], info: Mapping[str, Any], line: dict[str, Any]) -> None:
+        assert self._writer is not None  # the callers have seen to it
+        broken = "fault" in info
+        start = time.perf_counter()
+        line["frame"] = None if broken else self._writer.frame(self._frame(observation))
+        if not broken and len(self.desktop.elements):
+            elements = self.desktop.elements
+            line["elements"] = self._writer.elements(elements.rows, elements.texts, elements.cut)
+        line["feedback"] = str(observation.get("feedback", ""))
+        if texts := self._new_turn():
+            line["texts"] = texts
+        line["timing"] = {name: round(float(ms), 3) for name, ms in info.get("timing", {}).items()}
+        line["timing"]["record"] = round((time.perf_counter() - start) * 1000, 3)
+        line["info"] = {name: value for name, value in info.items() if name not in _OWN_INFO}
+        self._writer.line(line)
+
+    def _new_turn(self) -> dict[str, str]:
+        """What a conversation's agent may know, where a turn begins; {} within a turn and for desktops."""
+        inner = self.env.unwrapped
+        if not isinstance(inner, AnalysisEnv) or inner.conversation is None:
+            return {}
+        texts = dict(inner.conversation.texts())
+        before, self._asked = self._asked, texts["instruction"]
+        return texts if texts["instruction"] != before else {}
+
+    def _told(self, action: Any, info: Mapping[str, Any]) -> dict[str, Any]:
+        """The action as the recording's format has it: what was given, and what was really performed."""
+        before, self._steps = self._steps, int(info.get("step", self._steps))
+        given, performed = action_json(action), self.desktop.performed
+        if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
+            return {"action": given}
+        if isinstance(performed, Question):
+            return {"action": given}
+        if isinstance(performed, str):
+            return {"action": given} | ({"performed": performed} if performed != given else {})
+        done = [part.to_dict() for part in performed]
+        if self.desktop.action_form != "computer":
+            return {"action": given, "performed": done}
+        says_the_same = isinstance(given, dict) and done[0] | given == done[0]
+        return {"action": done[0]} | ({} if says_the_same else {"given": given})
+
+    def _frame(self, observation: Mapping[str, Any]) -> NDArray[np.uint8] | None:
+        for part in ("screenshot", "plot"):
+            if part in observation:
+                return np.ascontiguousarray(observation[part], np.uint8)
+        try:
+            return self.desktop.machine.display.capture()
+        except MachineError:
+            return None  # the machine has no screen, or broke: its next use says so
+
+    def _finish(self) -> None:
+        """The episode ended: its verdict and state, then wait for the files."""
+        assert self._writer is not None  # the callers have seen to it
+        if self.desktop.verdict is not None:
+            self._writer.file(VERDICT, self.desktop.verdict.to_dict())
+        scored_again = not isinstance(self.env.unwrapped, AnalysisEnv)
+        if self.keep_state and scored_again and self.desktop.final is not None:
+            self._writer.file(STATE, keep(self.desktop.final))
+        self._end()
+
+    def _end(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _meta(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        task, spec, machine = self.desktop.task, self.desktop.spec, self.desktop.machine.kind
+        assert task is not None  # reset has drawn it
+        made, inner = dict(spec.kwargs) if spec else {}, self.env.spec
+        return {
+            "format": FORMAT,
+            "task": {
+                "id": task.id,
+                "instruction": task.instruction,
+                "verbose": list(task.verbose),
+                "params": dict(task.params),
+                "difficulty": task.difficulty,
+                "tags": list(task.tags),
+                "source": task.source,
+                "split": task.split,
+                "seed": task.seed,
+                "feasible": task.feasible,
+            },
+            "seed": seed,
+            "options": options,
+            "vocabulary": self.desktop.vocabulary.text(),
+            "wrappers": [wrapper.name for wrapper in inner.additional_wrappers] if inner else [],
+            "env_id": spec.id if spec else None,
+            "env": made,
+            "screen_size": list(self.desktop.screen_size),
+            "action_form": self.desktop.action_form,
+            "observation": list(self.desktop.parts),
+            "step_limit": self.desktop.step_limit,
+            "machine": machine,
+            "versions": self._versions(made.get("suite", ""), machine),
+            "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        }
+
+    def _versions(self, suite: str, machine: str) -> dict[str, str]:
+        """Of this package, and of what runs in the machine."""
+        libraries = LIBRARIES if isinstance(self.env.unwrapped, AnalysisEnv) else ()
+        return _versions(libraries) | (_program_versions(suite) if machine in _ON_HOST else {})
+
+
+def action_json(action: Any) -> Any:
+    """An action of any form as JSON, in the frame of what it was given to.
+
+    A sample of a space of computer actions gets the JSON form that does the same, in its own numbers and marks. An
+    ``Action`` has ``Action.to_dict``'s form; arrays become lists, and what JSON cannot hold its ``repr``.
+    """
+    if isinstance(action, Action):
+        return action.to_dict()
+    if isinstance(action, Mapping):
+        if "action_type" not in action and not isinstance(action.get("action", ""), str):
+            action = _sample_json(action)
+        return {str(name): action_json(value) for name, value in action.items()}
+    if isinstance(action, np.ndarray | np.generic):
+        return action.tolist()
+    if isinstance(action, list | tuple):
+        return [action_json(value) for value in action]
+    return action if isinstance(action, str | int | float | None) else repr(action)
+
+
+def _sample_json(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A sample in the JSON form; as it is where it is none."""
+    try:
+        action = action_from_sample(sample).to_dict()
+    except ActionError:
+        return sample
+    for part, x, y, mark in (("point", "x", "y", "mark"), ("to", "to_x", "to_y", "to_mark")):
+        if x in action:
+            action[x], action[y] = np.asarray(sample[part]).tolist()[:2]  # a frame's need not be whole
+            if sample.get(mark):
+                del action[x], action[y]
+                action[mark] = sample[mark]
+    return action
+
+
+def _new_folder(parent: Path, task_id: str) -> Path:
+    """A new folder, numbered after those that are there; several recorders may share a parent."""
+    slug = _SLUG.sub("_", task_id).strip("_.") or "episode"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        taken = [int(path.name[:5]) for path in parent.iterdir() if path.name[:5].isdigit()]
+        number = max(taken, default=-1) + 1
+        while True:
+            folder = parent / f"{number:05d}-{slug[:80]}"
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                number += 1
+    except OSError as error:
+        raise RecordingError(f"cannot record into {parent}: {error.strerror or error}") from error
+
+
+@lru_cache
+def _versions(libraries: tuple[str, ...]) -> dict[str, str]:
+    versions = {"deskgym": __version__, "python": platform.python_version()}
+    for package in ("gymnasium", "numpy", *libraries):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions | {"system": platform.platform()}
+
+
+@lru_cache
+def _program_versions(suite: str) -> dict[str, str]:
+    """The versions of the suite's Debian packages on this host, whose programs a sandbox or a process machine runs."""
+    names = PACKAGES.get(suite, ())
+    if not names or not shutil.which("dpkg-query"):
+        return {}
+    query = ["dpkg-query", "-W", "-f", "${Package}\t${Version}\n", *names]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False)
+    return dict(line.split("\t") for line in answer.stdout.splitlines() if line.count("\t") == 1)

@@ -1,0 +1,1 @@
+"""Wrappers for reinforcement learning libraries."""
