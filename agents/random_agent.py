@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from deskgym.agents.random_texts import random_text
 from deskgym.envs.action.actions import STOPS, Action, to_pyautogui
 from deskgym.envs.action.discrete import DiscreteActions
+from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import ComputerActionSpace, action_from_sample
 
 
 class RandomAgent:

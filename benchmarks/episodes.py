@@ -20,8 +20,8 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from deskgym.benchmarks.desks import Desk, kalgebra_desk
 from deskgym.benchmarks.measure import Part, busy_cores
 from deskgym.envs.action.actions import VERBS, Action
+from deskgym.envs.action.spaces import MODIFIERS, SPACE_KEYS
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.spaces import MODIFIERS, SPACE_KEYS
 from deskgym.envs.vector_env import DesktopVectorEnv
 
 SIZE = (1280, 720)

@@ -24,7 +24,8 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
 from deskgym.envs.machines.kernels import PICTURE, Execution, Kernel, KernelLimits
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
-from deskgym.envs.spaces import TEXT_LENGTHS, UnicodeText
+from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.text_space import UnicodeText
 
 ANALYSIS_TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
 """The longest text of each text observation, in characters."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from deskgym.envs.action.actions import Action, parse_code
 from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
 from deskgym.envs.action.scripted import as_actions
+from deskgym.envs.action.spaces import ComputerActionSpace, parse_computer_action
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.displays.base import SettlePolicy, StepReport
 from deskgym.envs.episode import TaskLike, TaskSource
@@ -26,14 +27,8 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, code_feedback, cut_text
 from deskgym.envs.observation.screen import MachineScreen
-from deskgym.envs.spaces import (
-    TEXT_LENGTHS,
-    ComputerActionSpace,
-    UnicodeText,
-    legal_screen_size,
-    observation_space,
-    parse_computer_action,
-)
+from deskgym.envs.observation.spaces import TEXT_LENGTHS, legal_screen_size, observation_space
+from deskgym.envs.text_space import UnicodeText
 
 ACTIONS = ("computer", "code", "discrete")
 MAX_CODE = 65536  # characters of a code action
@@ -58,7 +53,7 @@ class DesktopEnv(MachineEnv):
         split: ``"train"``, ``"test"`` or None for both.
         machine: the kind of machine, such as ``"sandbox"``, ``"process"``, ``"fake"``.
         screen_size: width and height in pixels.
-        observation: the parts of the observation, of ``deskgym.envs.spaces.OBSERVATIONS``; None is the screenshot and
+        observation: the parts of the observation, of ``deskgym.envs.observation.spaces.OBSERVATIONS``; None is the screenshot and
             the instruction, and for code actions their feedback.
         action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word),
             ``"discrete"`` (verb, target and argument as three numbers, with ``action_masks()``).

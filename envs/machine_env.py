@@ -25,9 +25,9 @@ from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.observation.elements import cut_text
+from deskgym.envs.observation.spaces import TEXT_LENGTHS, empty_observation
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig, WarmPool
-from deskgym.envs.spaces import TEXT_LENGTHS, empty_observation
 
 Performed = Sequence[Action] | str
 

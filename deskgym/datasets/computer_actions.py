@@ -11,10 +11,16 @@ from gymnasium import spaces
 
 from deskgym.datasets.spaces import cast
 from deskgym.envs.action.actions import BUTTONS, VERBS, Action
+from deskgym.envs.action.spaces import (
+    MODIFIERS,
+    SPACE_KEYS,
+    ComputerActionSpace,
+    action_from_sample,
+    parse_computer_action,
+)
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.x11.keys import keysym
 from deskgym.envs.observation.elements import cut_text
-from deskgym.envs.spaces import MODIFIERS, SPACE_KEYS, ComputerActionSpace, action_from_sample, parse_computer_action
 
 _VERBS, _BUTTONS = list(VERBS), list(BUTTONS)
 _KEYS = {keysym(name): name for name in SPACE_KEYS}

@@ -20,7 +20,7 @@ from deskgym.datasets.spaces import cast
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, TaskError
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
-from deskgym.envs.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.spaces import TEXT_LENGTHS
 from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 

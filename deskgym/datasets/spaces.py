@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from minari.serialization import deserialize_space, serialize_space  # type: ignore[import-untyped]
 
-from deskgym.envs.spaces import UnicodeText
+from deskgym.envs.text_space import UnicodeText
 
 _UNICODE = "any_unicode"
 _minaris_text = deserialize_space.registry["Text"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import GuestLost
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
-from deskgym.envs.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.spaces import TEXT_LENGTHS
 
 _STATE_INDEX = {name: k for k, name in enumerate(STATE_BITS)}
 _SHOWN_STATES = ("active", "checked", "editable", "expanded", "focused", "modal", "pressed", "selected")

@@ -18,8 +18,8 @@ from deskgym.benchmarks.miniwob_peer import missing
 from deskgym.benchmarks.page import render
 from deskgym.cli import main
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.spaces import ComputerActionSpace, action_from_sample
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 STORED = DOCS / "benchmarks" / "bench.json"

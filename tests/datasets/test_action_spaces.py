@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from minari.serialization import deserialize_space, serialize_space
 
 from deskgym.datasets.spaces import cast, from_columns, storable_text, stored_text, to_columns
-from deskgym.envs.spaces import ComputerActionSpace, UnicodeText, observation_space
+from deskgym.envs.action.spaces import ComputerActionSpace
+from deskgym.envs.observation.spaces import observation_space
+from deskgym.envs.text_space import UnicodeText
 
 
 @pytest.mark.parametrize(

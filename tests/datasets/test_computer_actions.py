@@ -6,8 +6,9 @@ from gymnasium import spaces
 
 from deskgym.datasets.computer_actions import ActionStore, to_sample
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import ComputerActionSpace, UnicodeText, action_from_sample
+from deskgym.envs.text_space import UnicodeText
 
 SPACE = ComputerActionSpace((160, 120))
 

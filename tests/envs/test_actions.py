@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym.envs.action.actions import MAX_TEXT, Action, parse_code, split_keys, to_pyautogui
+from deskgym.envs.action.spaces import parse_computer_action
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import parse_computer_action
 
 SCREEN = (640, 480)
 

@@ -15,7 +15,7 @@ from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, GuestLost, MachineError, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
-from deskgym.envs.spaces import OBSERVATIONS
+from deskgym.envs.observation.spaces import OBSERVATIONS
 
 
 class PressTask:

@@ -15,14 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym.envs.action.actions import VERBS, Action
+from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import (
-    OBSERVATIONS,
-    ComputerActionSpace,
-    UnicodeText,
-    action_from_sample,
-    observation_space,
-)
+from deskgym.envs.observation.spaces import OBSERVATIONS, observation_space
+from deskgym.envs.text_space import UnicodeText
 
 TEXT = st.text(st.characters(), max_size=50)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from deskgym.envs.spaces import UnicodeText
+from deskgym.envs.text_space import UnicodeText
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 import reinforce

@@ -8,8 +8,8 @@ from gymnasium import spaces
 
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import action_from_sample
 from deskgym.wrappers import AnthropicComputerUse, CoordinateFrame, ExecutionFeedback, RecordEpisode
 
 

@@ -19,11 +19,13 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 from deskgym.envs.action.actions import VERBS, Action
+from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
-from deskgym.envs.spaces import OBSERVATIONS, UnicodeText, action_from_sample
+from deskgym.envs.observation.spaces import OBSERVATIONS
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 from deskgym.wrappers.rl.flat_for_sb3 import FEATURES, ROLE_COLUMNS, element_features, element_texts, role_column
 from deskgym.wrappers.rl.hashing import hashed

@@ -14,8 +14,8 @@ import numpy as np
 from gymnasium import spaces
 
 from deskgym.envs.action.actions import MAX_TEXT, Action
+from deskgym.envs.action.spaces import parse_computer_action
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import parse_computer_action
 from deskgym.wrappers.action.computer_use_fields import Picture, Point, View, plain, read_text, resized
 from deskgym.wrappers.action.coordinates import Frame, FramedActions, inner_size
 from deskgym.wrappers.action.json_text import Draw, JsonText

@@ -16,8 +16,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import Action, parse_code
+from deskgym.envs.action.spaces import ComputerActionSpace
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import ComputerActionSpace, UnicodeText
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action import coordinates_guest
 from deskgym.wrappers.action.coordinates_guest import Axis
 from deskgym.wrappers.action.mark_actions import Point, with_marks

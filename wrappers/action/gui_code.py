@@ -10,7 +10,7 @@ from typing import Any
 
 from deskgym.envs.action.actions import Action, parse_code
 from deskgym.envs.errors import ActionError
-from deskgym.envs.spaces import UnicodeText
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.coordinates import unwrap_code
 from deskgym.wrappers.action.coordinates_guest import OFFSET, POINT, Axis, distance, inward
 

@@ -15,7 +15,7 @@ from deskgym.envs.action.discrete import DiscreteActions, Verb
 from deskgym.envs.errors import ActionError, GuestCallError, MachineError, near
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
-from deskgym.envs.spaces import UnicodeText
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.gui_code import Deed, GuiPrograms, read_program
 from deskgym.wrappers.base import DesktopWrapper
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deskgym.envs.spaces import UnicodeText
+from deskgym.envs.text_space import UnicodeText
 
 Draw = Callable[[np.random.Generator], Any]
 

@@ -9,7 +9,8 @@ import gymnasium
 from gymnasium import spaces
 
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
-from deskgym.envs.spaces import TEXT_LENGTHS, UnicodeText
+from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.element_rules import check_preset, kept_rows
 from deskgym.wrappers.observation.element_text import ENDINGS, Xml, table

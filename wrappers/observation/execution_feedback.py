@@ -11,9 +11,11 @@ import gymnasium
 from gymnasium import spaces
 
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.errors import ActionError
 from deskgym.envs.observation.elements import code_feedback, cut_text
-from deskgym.envs.spaces import TEXT_LENGTHS, ComputerActionSpace, UnicodeText, action_from_sample
+from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.responses import Unreadable, code_actions, computer_actions
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.recording.record_episode import action_json

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import VERBS, Action, parse_code
 from deskgym.envs.action.discrete import InvalidAction
+from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.errors import ActionError
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_lines
-from deskgym.envs.spaces import UnicodeText, action_from_sample
+from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.mark_actions import Point, point_of, with_marks
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.element_rules import check_preset, kept_rows

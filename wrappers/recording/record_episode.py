@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from deskgym._version import __version__
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
 from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.machine_env import MachineEnv
-from deskgym.envs.spaces import action_from_sample
 from deskgym.packages import PACKAGES
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.recording.recorded_state import keep
