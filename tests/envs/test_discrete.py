@@ -88,7 +88,7 @@ def test_the_grid_covers_the_screen_row_by_row():
         ({"verbs": ["click", "click"]}, "without repeats"),
         ({"verbs": ["no_such_module:VERB"]}, "cannot be loaded.*no_such_module"),
         ({"verbs": ["discrete_verbs:NONE"]}, "cannot be loaded.*NONE"),
-        ({"verbs": ["discrete_verbs:NO_VERB"]}, "is a str; legal is a deskgym.envs.action.discrete.Verb"),
+        ({"verbs": ["discrete_verbs:NO_VERB"]}, "is a str; legal is a Verb"),
         ({"grid": [8]}, "columns, rows"),
         ({"grid": [-1, 2]}, "columns, rows"),
         ({"max_arguments": 0}, "max_arguments=0"),
@@ -397,7 +397,7 @@ def test_masks_are_the_projection_of_what_can_be_done(rows, vocabulary, verbs, g
 def test_encode_inverts_decode_but_for_what_is_not_read(rows, vocabulary):
     discrete = actions(*rows, vocabulary=vocabulary)
     aim, say = discrete.joint()
-    centers = [tuple(point) for point in discrete.situation.centers.tolist()]
+    centers = [tuple(point) for point in discrete.element_masks.centers.tolist()]
     for action in every(discrete):
         verb, target, argument = action
         if not (aim[verb, target] and say[verb, argument]):

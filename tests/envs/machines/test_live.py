@@ -34,7 +34,7 @@ with SandboxMachine(MachineConfig(screen_size={SIZE})):
 
 VIEWER = """
 import sys
-from deskgym.envs.machines import live, live_stream
+from deskgym.envs.machines.live import registry as live, stream as live_stream
 machine = next(m for m in live.running() if m.name == sys.argv[1])
 with live_stream.connect(machine) as stream:
     print(stream.recv(12), flush=True)
@@ -152,7 +152,7 @@ def test_a_start_takes_less_than_a_millisecond_more(own_folder):
 def test_what_a_killed_process_left_is_ignored_and_removed(own_folder):
     code = (
         "import sys; from pathlib import Path; from types import SimpleNamespace as N;"
-        "from deskgym.envs.machines import live; live.runtime_folder = lambda: Path(sys.argv[1]);"
+        "from deskgym.envs.machines.live import registry as live; live.runtime_folder = lambda: Path(sys.argv[1]);"
         "m = type('M', (), dict(kind='dead', config=N(screen_size=(9, 9))))();"
         "live.publish(m, unix='/x'); print('up', flush=True); sys.stdin.read()"
     )
