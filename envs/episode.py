@@ -14,6 +14,7 @@ import numpy as np
 
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.needs import NO_NEEDS, Needs
 
 if TYPE_CHECKING:
     from deskgym.envs.action.actions import Action
@@ -159,7 +160,7 @@ Script = Callable[[Screen], Bursts]
 class TaskLike(Protocol):
     """One task instance, all parameters drawn.
 
-    It may also have ``setup_key``, see ``setup_key``: the function of that name.
+    It may also have ``needs`` (a ``Needs``) and ``setup_key``; see the functions ``needs_of`` and ``setup_key``.
 
     Attributes:
         id: such as ``"kalgebra/plot-2d#1234"``; the same id is the same instance everywhere and for ever.
@@ -223,6 +224,12 @@ class TaskLike(Protocol):
     def oracle(self, screen: Any) -> Iterator[Any]:
         """Solve the task through an agent's actions: bursts of them on a desktop, texts in a kernel (no screen)."""
         ...
+
+
+def needs_of(task: TaskLike) -> Needs:
+    """What a task needs of its machine: its attribute ``needs``, or nothing where it has none."""
+    own = getattr(task, "needs", None)
+    return NO_NEEDS if own is None else own
 
 
 def setup_key(task: TaskLike) -> str:

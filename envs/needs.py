@@ -1,0 +1,130 @@
+"""What a task needs of the machines that it runs on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from deskgym.envs.errors import near
+
+_LOWEST = {"memory_mb": 64, "disk_mb": 16, "processes": 16, "elements": 1}
+_LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a task needs; what is left out, it does not care about.
+
+    A program declares its needs, and a task may raise them. An environment makes its machines by them, so that one
+    environment serves tasks of different needs.
+
+    Attributes:
+        memory_mb: memory of all processes and written files together, in MiB.
+        disk_mb: what may be written in all, in MiB.
+        processes: how many processes and threads may live at once.
+        glx: the X server must offer GLX.
+        elements: rows of accessible elements that a reading may have.
+        element_deadline: seconds that a reading of the elements may take.
+        locale: of the desktop session, such as ``"en_US.UTF-8"``.
+        clock: the time at which the session starts, in ISO 8601, such as ``"2024-05-01T09:00"``.
+        layers: recipes of the prepared layers that lie under the machine's files, tool environments among them; frozen
+            dataclasses with a ``name``.
+        services: specifications of the services that run beside it; frozen dataclasses with a ``name``.
+        programs: the names of the programs, for messages.
+        packages: the Debian packages that must be installed where its programs run.
+
+    Raises:
+        ValueError: a value is not legal; the message says what is.
+    """
+
+    memory_mb: int | None = None
+    disk_mb: int | None = None
+    processes: int | None = None
+    glx: bool = False
+    elements: int | None = None
+    element_deadline: float | None = None
+    locale: str | None = None
+    clock: str | None = None
+    layers: tuple[Any, ...] = ()
+    services: tuple[Any, ...] = ()
+    programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, lowest in _LOWEST.items():
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < lowest):
+                raise ValueError(f"{name}={value!r}; legal is a whole number from {lowest} up")
+        if not isinstance(self.glx, bool):
+            raise ValueError(f"glx={self.glx!r}; legal is true or false")
+        seconds = self.element_deadline
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
+            raise ValueError(f"element_deadline={seconds!r}; legal are seconds above 0")
+        if self.locale is not None and not (isinstance(self.locale, str) and _LOCALE.match(self.locale)):
+            raise ValueError(f"locale={self.locale!r}; legal is a name such as 'en_US.UTF-8'")
+        if self.clock is not None and not _is_time(self.clock):
+            raise ValueError(f"clock={self.clock!r}; legal is a time such as '2024-05-01T09:00'")
+
+    @classmethod
+    def merged(cls, *needs: Needs) -> Needs:
+        """What serves all of them: the larger number, the union of lists; of two locales or clocks the later one.
+
+        Examples:
+            >>> Needs.merged(Needs(memory_mb=512, glx=True), Needs(memory_mb=2048))
+            Needs(memory_mb=2048, glx=True)
+        """
+        return cls(
+            **{entry.name: _join(entry.name, [getattr(each, entry.name) for each in needs]) for entry in fields(cls)}
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Needs:
+        """From what a task file says under ``needs``.
+
+        Raises:
+            ValueError: an unknown key or a value that is not legal.
+        """
+        for name in values:
+            if name not in TASK_KEYS:
+                raise ValueError(f"unknown need {name!r}; legal are {', '.join(TASK_KEYS)}{near(name, TASK_KEYS)}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is asked for, JSON-able: of layers and services their names."""
+        asked = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        named = {name: [each.name for each in asked[name]] for name in ("layers", "services")}
+        asked |= named | {"programs": list(self.programs), "packages": list(self.packages)}
+        return {name: value for name, value in asked.items() if value}
+
+    def __repr__(self) -> str:
+        """Only what is asked for."""
+        asked = {e.name: getattr(self, e.name) for e in fields(self) if getattr(self, e.name) != e.default}
+        return f"Needs({', '.join(f'{name}={value!r}' for name, value in asked.items())})"
+
+
+TASK_KEYS = ("memory_mb", "disk_mb", "processes", "glx", "elements", "element_deadline", "locale", "clock")
+"""What a task file may say under ``needs``; layers, services and packages come with its programs."""
+
+NO_NEEDS = Needs()
+
+
+def _join(name: str, values: list[Any]) -> Any:
+    if name in ("layers", "services", "programs", "packages"):
+        return tuple(dict.fromkeys(item for value in values for item in value))
+    if name == "glx":
+        return any(values)
+    given = [value for value in values if value is not None]
+    if not given:
+        return None
+    return given[-1] if name in ("locale", "clock") else max(given)
+
+
+def _is_time(text: object) -> bool:
+    try:
+        datetime.fromisoformat(text if isinstance(text, str) else "")
+    except ValueError:
+        return False
+    return True
