@@ -15,6 +15,10 @@ class CheckFailed(Exception):  # noqa: N818 - it is an outcome, not an error
     """Raised inside a check: the state is not right, and the message says how. The outcome is "fail"."""
 
 
+CheckFunction = Callable[..., tuple[bool, str]]
+"""``check(final, **arguments)``: whether it passed, and what was expected and found."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One check of a final state.

@@ -10,8 +10,8 @@ from typing import Any
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import Call, CallMistakes, Convert, HostFile, Mistake, bind, convert
 from deskgym.envs.evaluation.checks import CHECKS
+from deskgym.envs.evaluation.checks.state import Reader
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.evaluation.state import Reader
 from deskgym.task_suites.core.functions import FUNCTIONS
 from deskgym.task_suites.core.params import BUILTIN
 from deskgym.task_suites.core.script import STEPS

@@ -22,7 +22,7 @@ from functools import partial
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
-from deskgym.envs.evaluation.answers import parse_number
+from deskgym.envs.evaluation.checks.answer import parse_number
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.setup_items import Plot2D
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask

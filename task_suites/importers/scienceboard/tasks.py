@@ -8,7 +8,7 @@ from functools import partial
 
 from deskgym.envs.episode import Bursts, FinalState, Screen
 from deskgym.envs.errors import SetupError
-from deskgym.envs.evaluation.answers import answer_number, answer_text, parse_number, stopped_with
+from deskgym.envs.evaluation.checks.answer import answer_number, answer_text, parse_number, stopped_with
 from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.core.task import Hook, Setup, Task

@@ -1,10 +1,10 @@
 import pytest
 
 from deskgym.envs.errors import GuestLost
+from deskgym.envs.evaluation.checks.state import Reader, lookup
+from deskgym.envs.evaluation.checks.state import state as state_check
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed, Evaluator
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.evaluation.state import Reader, lookup
-from deskgym.envs.evaluation.state import state as state_check
 
 
 def raising(error: Exception) -> Check:

@@ -9,7 +9,7 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown, unknown
-from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.machines.base import Machine
 
@@ -73,3 +73,6 @@ def state(
     value = lookup(read(final), at)
     where = f" at {at}" if at else ""
     return that(value), f"{read.name}{where} is {shown(value)}; right is {that}"
+
+
+CHECKS: Mapping[str, CheckFunction] = {"state": state}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate, plain, within
 
 MAX_ANSWER = 4096
@@ -151,3 +151,12 @@ def _pair_up(
 def stopped_with(final: FinalState, stop: Literal["done", "fail", "answer", "limit"]) -> tuple[bool, str]:
     """The episode ended in this way."""
     return final.stop == stop, f"stopped with {final.stop!r}; right is {stop!r}"
+
+
+CHECKS: Mapping[str, CheckFunction] = {
+    "answer.text": answer_text,
+    "answer.number": answer_number,
+    "answer.items": answer_items,
+    "answer.fits": answer_fits,
+    "stopped_with": stopped_with,
+}

@@ -11,14 +11,15 @@ import csv
 import hashlib
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import HostFile, shown
-from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.checks.state import lookup
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate, within
-from deskgym.envs.evaluation.state import lookup
 
 LIMIT = 16 << 20
 """Bytes of a file that a check reads, unless it says otherwise."""
@@ -225,3 +226,15 @@ def _same_cell(cell: str, right: Any, abs: float, rel: float) -> bool:
         value = _as_number(cell)
         return value is not None and within(value, right, abs, rel)
     return cell.strip() == ("" if right is None else str(right).strip())
+
+
+CHECKS: Mapping[str, CheckFunction] = {
+    "file.exists": exists,
+    "file.absent": absent,
+    "file.text": text,
+    "file.json": json_,
+    "file.csv": csv_,
+    "file.csv_gold": csv_gold,
+    "file.csv_cell": csv_cell,
+    "file.sha256": sha256,
+}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.evaluation import answers
-from deskgym.envs.evaluation.answers import MAX_ANSWER, parse_number
+from deskgym.envs.evaluation.checks import answer as answers
+from deskgym.envs.evaluation.checks.answer import MAX_ANSWER, parse_number
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.predicates import Predicate
 

@@ -3,7 +3,7 @@
 import pytest
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.evaluation import files
+from deskgym.envs.evaluation.checks import file as files
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.machines.base import MachineConfig

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from deskgym.envs.errors import GuestCallError, GuestLost
-from deskgym.envs.evaluation import files
 from deskgym.envs.evaluation.calls import HostFile
+from deskgym.envs.evaluation.checks import file as files
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed
 from deskgym.envs.evaluation.predicates import Predicate
 
