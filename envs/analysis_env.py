@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -20,11 +19,11 @@ from deskgym.envs.analysis import AnalysisTaskLike, ConversationLike
 from deskgym.envs.episode import Stop, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, near
 from deskgym.envs.machine_env import MachineEnv, Performed
-from deskgym.envs.machines import create_machine
-from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
+from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import PICTURE, Execution, Kernel, KernelLimits
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
 from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.text_space import UnicodeText
 
 ANALYSIS_TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
@@ -117,12 +116,9 @@ class AnalysisEnv(MachineEnv):
         self.limits = KernelLimits(timeout=code_timeout, output=TEXT_LENGTHS["feedback"])
         self.user, self.questions = user, questions
         options = {"libraries": LIBRARIES, **(machine_options or {})}
-        limits = {name: options.pop(name) for name in LIMITS if name in options}
-        limits["libraries"] = tuple(limits["libraries"])
-        config = MachineConfig(screen_size=None, **limits)
         super().__init__(
             suite,
-            partial(create_machine, machine, config, **options),
+            MachineBuilder.of_options(machine, options, screen_size=None),
             task=task,
             split=split,
             max_steps=max_steps,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,11 @@ from deskgym.envs.displays.base import SettlePolicy, StepReport
 from deskgym.envs.episode import TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, near
 from deskgym.envs.machine_env import MachineEnv, Performed
-from deskgym.envs.machines import create_machine
-from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
+from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, code_feedback, cut_text
 from deskgym.envs.observation.screen import MachineScreen
 from deskgym.envs.observation.spaces import TEXT_LENGTHS, legal_screen_size, observation_space
+from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.text_space import UnicodeText
 
 ACTIONS = ("computer", "code", "discrete")
@@ -53,8 +52,8 @@ class DesktopEnv(MachineEnv):
         split: ``"train"``, ``"test"`` or None for both.
         machine: the kind of machine, such as ``"sandbox"``, ``"process"``, ``"fake"``.
         screen_size: width and height in pixels.
-        observation: the parts of the observation, of ``deskgym.envs.observation.spaces.OBSERVATIONS``; None is the screenshot and
-            the instruction, and for code actions their feedback.
+        observation: the parts of the observation, of ``deskgym.envs.observation.spaces.OBSERVATIONS``; None is the
+            screenshot and the instruction, and for code actions their feedback.
         action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word),
             ``"discrete"`` (verb, target and argument as three numbers, with ``action_masks()``).
         max_steps: step limit; None takes the task's own.
@@ -70,8 +69,9 @@ class DesktopEnv(MachineEnv):
             the desktops of the next ones are prepared, with the tasks that the seed's stream draws, and ``reset``
             swaps. None prepares nothing. The tasks are the same with and without. ``{"snapshots": 8}`` says how many
             desktops are kept set up, where the machine can keep running programs.
-        machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 2048}``, or
-            ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox.
+        machine_options: what else the machine's ``MachineConfig`` or class takes, such as ``{"memory_mb": 8192}``, or
+            ``{"hide": ["/opt/secret"], "runtime": "crun"}`` for the sandbox. A task that needs more than its numbers
+            gets more: they are the least that a machine has.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -119,12 +119,9 @@ class DesktopEnv(MachineEnv):
             self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
         self.reads_elements = action == "discrete" or any(p in observation for p in ("elements", "a11y", "terminal"))
         """Whether every step reads the accessible elements; a wrapper that needs them sets it."""
-        options = dict(machine_options or {})
-        limits = {name: options.pop(name) for name in LIMITS if name in options}
-        config = MachineConfig(screen_size=self.screen_size, **limits)
         super().__init__(
             suite,
-            partial(create_machine, machine, config, **options),
+            MachineBuilder.of_options(machine, machine_options, screen_size=self.screen_size),
             task=task,
             split=split,
             max_steps=max_steps,

@@ -26,6 +26,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.observation.elements import cut_text
 from deskgym.envs.observation.spaces import TEXT_LENGTHS, empty_observation
+from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig, WarmPool
 
@@ -40,7 +41,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     Args:
         suite: where the tasks come from.
-        new_machine: builds a machine; it starts nothing.
+        builder: builds machines by what tasks need.
         task: a task id, a glob over ids, or None for any; what it leaves open is drawn by the seed.
         split: ``"train"``, ``"test"`` or None for both.
         max_steps: step limit; None takes the task's own.
@@ -58,7 +59,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def __init__(
         self,
         suite: TaskSource,
-        new_machine: Callable[[], Machine],
+        builder: MachineBuilder,
         *,
         task: str | None,
         split: str | None,
@@ -85,7 +86,7 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """What a wrapper forbids: each is called with what is about to be carried out, and may raise ActionError."""
         self.stats: Counter[str] = Counter()
         """How often what has happened: see ``docs/vector.md``."""
-        self.manager = MachineManager(new_machine, self._settle, PoolConfig.from_dict(pool), self.stats)
+        self.manager = MachineManager(builder, self._settle, PoolConfig.from_dict(pool), self.stats)
         self._feedback = ""
         self._steps = 0
         self._over = True

@@ -90,6 +90,9 @@ class Machine(ABC):
     )
     enforces: frozenset[str] = frozenset()  # the limits of its config that it enforces: "memory", "disk", "processes"
 
+    runs_host_programs: bool = False
+    """Whether programs in it are those that are installed on its host."""
+
     can: frozenset[str] = frozenset({"commands", "snapshots", "fresh"})
     """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its

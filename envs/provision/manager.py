@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from deskgym.envs.clock import Clock
-from deskgym.envs.episode import TaskLike, setup_key
+from deskgym.envs.episode import TaskLike, needs_of, setup_key
 from deskgym.envs.errors import MachineError, SetupError
-from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.base import Machine, MachineConfig
+from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
@@ -24,7 +25,7 @@ class MachineManager:
     the same setup is restored to it, and no program starts again.
 
     Args:
-        new_machine: builds a machine, always of the same configuration; it starts nothing.
+        builder: builds machines by what tasks need.
         settle: waits until a machine's screen has settled and reads it once: after that, only changes need reading.
         config: how much is prepared and kept.
         stats: what happened is counted there; see ``docs/vector.md``.
@@ -34,35 +35,40 @@ class MachineManager:
     Attributes:
         machine: the present one.
         pool: prepares the next ones.
-        kept: snapshots of desktops that were set up, by ``setup_key``.
+        kept: snapshots of desktops that were set up, by ``setup_key`` and the machine's configuration.
     """
 
     def __init__(
         self,
-        new_machine: Callable[[], Machine],
+        builder: MachineBuilder,
         settle: Callable[[Machine], object],
         config: PoolConfig,
         stats: Counter[str],
     ) -> None:
-        self._new_machine, self._settle, self.stats = new_machine, settle, stats
-        self.machine = new_machine()
+        self.builder, self._settle, self.stats = builder, settle, stats
+        self.machine = builder.build(builder.least)
         self.pool = WarmPool(self._prepare_ahead, config, stats)
         keeps_programs = "programs" in self.machine.can
         self.kept = KeptSnapshots(
-            config.snapshots if keeps_programs else 0, lambda snapshot: new_machine().drop(snapshot)
+            config.snapshots if keeps_programs else 0, lambda snapshot: builder.build(builder.least).drop(snapshot)
         )
         self._broken = self._warned = False
         self._spares: list[Machine] = []
         self._second: Machine | None = None
 
     def clean_machine(self) -> Machine:
-        """A second machine, as new: for what an evaluation has to run. It is the same one each time, restored.
+        """A second machine like the present one, as new: for what an evaluation has to run.
+
+        It is the same one each time, restored, as long as the tasks' needs stay the same.
 
         Raises:
             MachineError: it could not be had.
         """
+        if self._second is not None and self._second.config != self.machine.config:
+            self._second.stop()
+            self._second = None
         if self._second is None:
-            self._second = self._new_machine()
+            self._second = self.builder.build(self.machine.config)
         try:
             self._second.restore(None)
         except MachineError:
@@ -85,6 +91,7 @@ class MachineManager:
             MachineError: no machine could be had, after three tries; after one where something has to be installed.
         """
         clock = Clock()
+        self.builder.check_installed(needs_of(task))
         ready = self._swap(task, clock)
         failures = 0
         while True:
@@ -148,19 +155,35 @@ class MachineManager:
         self.stats["starts"] += 1
         self.stats["repairs"] += self._broken
         self._broken = False
+        config = self.builder.config(needs_of(task))
+        if self.machine.config != config:
+            self.machine.stop()
+            self.machine = self.builder.build(config)
         return self._prepare(task, self.machine, clock, self.stats, ahead=False)
 
     def _prepare_ahead(self, task: TaskLike, stats: Counter[str]) -> Ready:
-        machine = self._spares.pop() if self._spares else self._new_machine()
+        machine = self._spare(self.builder.config(needs_of(task)))
         try:
             return self._prepare(task, machine, Clock(), stats, ahead=True)
         except BaseException:
             machine.stop()
             raise
 
+    def _spare(self, config: MachineConfig) -> Machine:
+        """An idle machine of this configuration, or a new one; idle ones of others are stopped."""
+        fitting: list[Machine] = []
+        while self._spares:
+            machine = self._spares.pop()
+            if machine.config == config:
+                fitting.append(machine)
+            else:
+                machine.stop()
+        self._spares += fitting[1:]
+        return fitting[0] if fitting else self.builder.build(config)
+
     def _prepare(self, task: TaskLike, machine: Machine, clock: Clock, stats: Counter[str], ahead: bool) -> Ready:
         """A desktop with the task's setup done, settled and read once, if that does not come with the first look."""
-        key = setup_key(task) if self.kept.limit else ""
+        key = _snapshot_key(task, machine.config) if self.kept.limit else ""
         with machine.start_slot():
             clock.lap("start_slot")
             try:
@@ -223,3 +246,9 @@ class MachineManager:
                 RuntimeWarning,
                 stacklevel=2,
             )
+
+
+def _snapshot_key(task: TaskLike, config: MachineConfig) -> str:
+    """What a snapshot is kept by; "" keeps none."""
+    key = setup_key(task)
+    return key and f"{key} {config}"

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path

@@ -34,6 +34,7 @@ class ProcessMachine(Machine):
     """
 
     kind = "process"
+    runs_host_programs = True
     can = Machine.can | {"kernels"}
 
     def __init__(self, config: MachineConfig | None = None) -> None:

@@ -61,6 +61,7 @@ class SandboxMachine(Machine):
     """
 
     kind = "sandbox"
+    runs_host_programs = True
     isolates = True
     can = Machine.can | {"kernels"}
 

@@ -1,0 +1,77 @@
+"""Builds an environment's machines, by what its tasks need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deskgym.envs.errors import MachineError
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
+from deskgym.envs.machines.packages import missing_packages
+from deskgym.envs.needs import Needs
+
+
+@dataclass(frozen=True)
+class MachineBuilder:
+    """A kind of machine, and what each one has at least.
+
+    Attributes:
+        kind: see ``deskgym.envs.machines.create_machine``.
+        least: the configuration for a task that needs nothing. A task that needs more memory, say, gets more; one that
+            needs less gets as much as this says.
+        options: arguments of the machine's class.
+    """
+
+    kind: str
+    least: MachineConfig = field(default_factory=MachineConfig)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_options(cls, kind: str, machine_options: Mapping[str, Any] | None, **config: Any) -> MachineBuilder:
+        """From what ``gym.make(..., machine_options=...)`` was given.
+
+        Args:
+            kind: of machine.
+            machine_options: values of ``MachineConfig`` named in ``LIMITS``, and arguments of the machine's class.
+            config: other values of ``MachineConfig``.
+        """
+        options = dict(machine_options or {})
+        limits = {name: options.pop(name) for name in LIMITS if name in options}
+        limits = {name: tuple(value) if isinstance(value, list) else value for name, value in limits.items()}
+        return cls(kind, MachineConfig(**config, **limits), options)
+
+    def config(self, needs: Needs) -> MachineConfig:
+        """The configuration of a machine for these needs; machines of equal ones can stand in for each other.
+
+        Raises:
+            MachineError: a program is not installed, ``kind="not_installed"``; the message says what to do.
+        """
+        self.check_installed(needs)
+        raised = {
+            name: max(wanted, getattr(self.least, name))
+            for name in ("memory_mb", "disk_mb", "processes")
+            if (wanted := getattr(needs, name)) is not None
+        }
+        return replace(self.least, glx=self.least.glx or needs.glx, **raised)
+
+    def check_installed(self, needs: Needs) -> None:
+        """Raise MachineError where a program of the task's is not installed where it would run."""
+        if needs.packages and self._runs_host_programs and (missing := missing_packages(needs.packages)):
+            programs = ", ".join(needs.programs) or "a program of the task"
+            command = (
+                f"deskgym install {' '.join(needs.programs)}" if needs.programs else f"apt-get install {missing[0]}"
+            )
+            raise MachineError(
+                f"{programs} is not installed: there is no Debian package {', '.join(missing)} here; run `{command}`",
+                kind="not_installed",
+            )
+
+    def build(self, config: MachineConfig) -> Machine:
+        """A machine of this configuration; starts nothing."""
+        return create_machine(self.kind, config, **self.options)
+
+    @property
+    def _runs_host_programs(self) -> bool:
+        return self.build(self.least).runs_host_programs
