@@ -6,12 +6,14 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from deskgym.envs.action.actions import is_combination
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Mistake, bind, kind_of, shown, unknown
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.params import BUILTIN, DRAWS, render
 from deskgym.task_suites.core.registry import Registry
 from deskgym.task_suites.core.schema_yaml import Document, Problem, TaskFileError
@@ -86,10 +88,11 @@ class _Checker:
     def __init__(self, document: Document, values: Mapping[str, Any], folder: Path, registry: Registry) -> None:
         self._document, self._given, self._registry = document, values, registry
         self._file = TaskFile(**{**_STAND_IN, **values})
-        self._template = Template(self._file, folder, registry)
+        self._template = Template(replace(self._file, needs={}, programs=[]), folder, registry)  # checked by themselves
 
     def run(self) -> None:
         self._check_plain()
+        self._check_needs()
         params_are_well = self._check_params()
         splits_are_well = self._check_splits()
         sample = self._sample() if params_are_well else None
@@ -110,6 +113,16 @@ class _Checker:
                 self._note(f"{key} is empty", key)
         if not 1 <= self._file.max_steps <= MAX_STEPS:
             self._note(f"legal is 1 to {MAX_STEPS}, got {self._file.max_steps}", "max_steps")
+
+    def _check_needs(self) -> None:
+        for name, value in self._file.needs.items():
+            try:
+                Needs.from_dict({name: value})
+            except ValueError as error:
+                self._note(str(error), "needs", name, KEY)
+        for k, program in enumerate(self._file.programs):
+            if program not in self._registry.programs:
+                self._note(unknown("program", program, self._registry.programs), "programs", k)
 
     def _check_params(self) -> bool:
         before = len(self._document.problems)

@@ -40,6 +40,8 @@ class TaskSuite:
     Args:
         name: for messages.
         folders: searched for ``*.yaml``, folders in them too.
+        programs: the names of the programs that the task files may use.
+        program_folders: where programs are found beside the package's own.
         hooks: ``hook(setup, **arguments)``, added to the generic ones; likewise the others.
         checks: ``check(final, **arguments) -> (passed, message)``.
         macros: ``macro(screen, **arguments)``, a generator of bursts.
@@ -52,6 +54,8 @@ class TaskSuite:
         name: str,
         folders: str | Path | Sequence[str | Path],
         *,
+        programs: Sequence[str] = (),
+        program_folders: Sequence[str] = (),
         hooks: Functions | None = None,
         checks: Functions | None = None,
         macros: Functions | None = None,
@@ -60,9 +64,10 @@ class TaskSuite:
     ) -> None:
         self.name = name
         self.folders = [Path(f) for f in ([folders] if isinstance(folders, (str, Path)) else folders)]
-        self.registry = Registry().extended(
+        own = Registry().extended(
             hooks=hooks or {}, checks=checks or {}, steps=macros or {}, functions=functions or {}, readers=readers or {}
         )
+        self.registry = own.with_programs(programs, program_folders)
         self._templates: dict[str, Template] | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.envs.observation.screen import MachineScreen
 from deskgym.task_suites.core.setup_key import digest
 
@@ -73,6 +74,7 @@ class Task:
         seed: of the instance; None for a task without parameters.
         vocabulary: texts that the discrete action may type; empty leaves it to the instruction's own words.
         keys: keys and combinations, such as ``"ctrl+s"``, that it may press beside the usual ones.
+        needs: what it needs of its machine.
     """
 
     id: str
@@ -92,6 +94,7 @@ class Task:
     seed: int | None = None
     vocabulary: Sequence[str] = ()
     keys: Sequence[str] = ()
+    needs: Needs = NO_NEEDS
 
     @property
     def feasible(self) -> bool:

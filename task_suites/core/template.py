@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from deskgym.envs.episode import Script
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import CallMistakes, Mistake, convert, shown
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.params import Parameters, render, split_of
 from deskgym.task_suites.core.registry import Registry, bind_call
 from deskgym.task_suites.core.script import Step, play
@@ -46,6 +47,9 @@ class TaskFile:
         keys: keys and combinations that it may press beside the usual ones.
         end: how the agent shall end it, ``done`` or ``answer``.
         feasible: false where FAIL is the right answer.
+        needs: what it needs beyond what its programs need, such as ``{memory_mb: 6000}``; see
+            ``deskgym.envs.needs.Needs``.
+        programs: programs that it uses beside those that its setup, checks and scripts name.
         tags: free words to filter by.
         source: where it comes from.
         licence: of the source.
@@ -70,6 +74,8 @@ class TaskFile:
     keys: list[str] = field(default_factory=list)
     end: Literal["done", "answer"] = "done"
     feasible: bool = True
+    needs: dict[str, Any] = field(default_factory=dict)
+    programs: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     source: str = "deskgym"
     licence: str = "Apache-2.0"
@@ -107,6 +113,18 @@ class Template:
         """Its declared parameters."""
         converters = self.registry.converters(self.folder)
         return Parameters(self.file.params, self.file.where, self.registry.functions, converters)
+
+    @cached_property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that it uses, sorted."""
+        file = self.file
+        parts = [file.setup, file.checks, file.oracle, file.wrong, file.params, file.where]
+        return tuple(sorted({*file.programs, *self.registry.programs_in(parts)}))
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What its instances need of their machine."""
+        return Needs.merged(self.registry.needs(self.programs), Needs.from_dict(self.file.needs))
 
     def draw(self, seed: int) -> dict[str, Any]:
         """The parameters of one instance: the same seed gives the same, everywhere and for ever.
@@ -166,6 +184,7 @@ class Template:
             params=dict(params),
             split=split,
             seed=seed,
+            needs=self.needs,
         )
         sections.done()
         return task

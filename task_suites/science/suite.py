@@ -5,19 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from deskgym.task_suites.core.suite import TaskSuite
-from deskgym.task_suites.programs import load_program
 
 FOLDER = Path(__file__).parent / "tasks"
 
 
 def suite(folder: str | Path = FOLDER) -> TaskSuite:
     """The suite, or one of the task files in another folder; reads nothing yet."""
-    kalgebra = load_program("kalgebra")
-    return TaskSuite(
-        "science" if folder == FOLDER else str(folder),
-        folder,
-        hooks=kalgebra.hooks,
-        checks=kalgebra.checks,
-        macros=kalgebra.macros,
-        functions=kalgebra.functions,
-    )
+    return TaskSuite("science" if folder == FOLDER else str(folder), folder, programs=["kalgebra"])

@@ -1,0 +1,130 @@
+"""Needs: what tasks ask of their machines, and that one environment serves different ones."""
+
+import pytest
+
+from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.errors import MachineError
+from deskgym.envs.needs import Needs
+from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.task_suites.core.suite import TaskSuite
+
+TASK = """
+id: demo/{name}
+title: T
+instruction: Do it.
+difficulty: easy
+needs: {needs}
+setup:
+  - {setup}
+checks:
+  - file.exists: /tmp/x
+oracle:
+  - done:
+wrong:
+  nothing:
+    - fail:
+"""
+
+
+def suite(folder, setup="write: {path: /tmp/x, text: x}", **needs):
+    for name, text in needs.items():
+        (folder / f"{name}.yaml").write_text(TASK.format(name=name, needs=text, setup=setup))
+    return TaskSuite("demo", folder)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"memory": 3}, "unknown need 'memory'; legal are memory_mb, .*; did you mean 'memory_mb'"),
+        ({"memory_mb": 3}, "memory_mb=3; legal is a whole number from 64 up"),
+        ({"memory_mb": True}, "memory_mb=True; legal"),
+        ({"glx": "yes"}, "glx='yes'; legal is true or false"),
+        ({"element_deadline": 0}, "element_deadline=0; legal are seconds above 0"),
+        ({"locale": "klingon!"}, "locale='klingon!'; legal is a name such as"),
+        ({"clock": "noon"}, "clock='noon'; legal is a time such as"),
+        ({"packages": ["x"]}, "unknown need 'packages'"),
+    ],
+)
+def test_what_is_not_legal_is_said(values, message):
+    with pytest.raises(ValueError, match=message):
+        Needs.from_dict(values)
+
+
+def test_merged_needs_serve_all():
+    small = Needs(memory_mb=512, glx=True, locale="C.UTF-8", packages=("a", "b"))
+    large = Needs(memory_mb=2048, element_deadline=2.0, locale="de_DE.UTF-8", packages=("b", "c"))
+    merged = Needs.merged(small, large, Needs())
+    assert merged == Needs(
+        memory_mb=2048, glx=True, element_deadline=2.0, locale="de_DE.UTF-8", packages=("a", "b", "c")
+    )
+    assert hash(merged) == hash(Needs.merged(merged)) and Needs.merged() == Needs()
+
+
+def test_the_users_numbers_are_the_least_that_a_machine_has():
+    builder = MachineBuilder.of_options("fake", {"memory_mb": 1000, "disk_mb": 300}, screen_size=(640, 480))
+    config = builder.config(Needs(memory_mb=500, disk_mb=900))
+    assert (config.memory_mb, config.disk_mb, config.glx) == (1000, 900, False)
+    assert builder.config(Needs(glx=True)).glx and builder.config(Needs()) == builder.least
+
+
+def test_a_mistake_in_a_task_file_has_its_place(tmp_path):
+    broken = suite(tmp_path, one="{memory_mb: 9000, disc_mb: 12}")
+    with pytest.raises(ValueError, match=r"one\.yaml:6:26: unknown need 'disc_mb'.*did you mean 'disk_mb'"):
+        broken.ids()
+
+
+def test_a_program_that_is_not_installed_is_said_before_a_machine_starts():
+    builder = MachineBuilder("sandbox")
+    needs = Needs(programs=("nosuch",), packages=("no-such-package-at-all",))
+    with pytest.raises(
+        MachineError, match="nosuch is not installed.*no-such-package-at-all.*deskgym install nosuch"
+    ) as error:
+        builder.config(needs)
+    assert error.value.lasting
+    assert MachineBuilder("fake").config(needs)  # its programs are not the host's
+
+
+def test_one_environment_serves_tasks_of_different_needs(tmp_path):
+    env = DesktopEnv(
+        suite(tmp_path, small="{}", large="{memory_mb: 9000}", huge="{memory_mb: 9000, processes: 900}"),
+        machine="fake",
+        screen_size=(640, 480),
+        pool={"depth": 1},
+    )
+    had = []
+    for name in ("small", "large", "large", "huge", "small"):
+        env.reset(options={"task": f"demo/{name}"})
+        had.append((env.machine.config.memory_mb, env.machine.config.processes))
+        assert env.manager.clean_machine().config == env.machine.config
+    env.close()
+    assert had == [(4096, 512), (9000, 512), (9000, 512), (9000, 900), (4096, 512)]
+
+
+def test_the_pool_prepares_a_machine_of_the_next_tasks_needs(tmp_path):
+    env = DesktopEnv(
+        suite(tmp_path, small="{}", large="{memory_mb: 9000}"),
+        machine="fake",
+        screen_size=(640, 480),
+        pool={"depth": 1},
+    )
+    env.reset(seed=0)
+    for name, memory in (("large", 9000), ("small", 4096), ("large", 9000)):
+        env.prefetch(options={"task": f"demo/{name}"})
+        env.pool.wait()
+        env.reset(options={"task": f"demo/{name}"})
+        assert env.machine.config.memory_mb == memory
+    assert env.stats["swaps"] == 3
+    env.close()
+
+
+@pytest.mark.sandbox
+def test_two_tasks_get_their_memory_in_real_sandboxes(tmp_path):
+    tasks = suite(tmp_path, small="{}", large="{memory_mb: 700}", setup="run: ['true']")
+    env = DesktopEnv(tasks, screen_size=(640, 480), machine_options={"memory_mb": 300})
+    fits = {}
+    for name in ("small", "large", "small"):
+        env.reset(options={"task": f"demo/{name}"})
+        code = "held = bytearray(450 << 20); held[::4096] = b'x' * len(held[::4096])"
+        fits.setdefault(name, []).append(env.machine.run(["python3", "-c", code]).returncode == 0)
+    env.close()
+    assert fits == {"small": [False, False], "large": [True]}
