@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from deskgym.envs.errors import MachineError
+
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
     from deskgym.envs.guest.client import GuestClient
@@ -28,6 +30,8 @@ class MachineConfig:
             all that they need.
         glx: the X server offers GLX, which takes it 50 MiB and 60 ms more. Programs that draw with OpenGL do so with
             EGL (Qt does here), and need it only where they know nothing but GLX.
+        layers: prepared layers, as host folders, that lie read-only under what the machine writes, later ones over
+            earlier ones; see ``deskgym.envs.provision.layers``.
     """
 
     screen_size: tuple[int, int] | None = (1920, 1080)
@@ -36,9 +40,10 @@ class MachineConfig:
     processes: int = 512
     glx: bool = False
     libraries: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
 
 
-LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries")
+LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers")
 """What ``machine_options`` of an environment sets in the config; the rest are arguments of the machine's class."""
 
 
@@ -68,10 +73,12 @@ class Snapshot:
     Attributes:
         machine: the kind of machine that made it, such as ``"sandbox"``.
         path: where it is kept on the host; it is deleted by ``Machine.drop``.
+        layers: the prepared layers that lie under it, wherever it is restored.
     """
 
     machine: str
     path: str
+    layers: tuple[str, ...] = ()
 
 
 class Machine(ABC):
@@ -97,7 +104,7 @@ class Machine(ABC):
     """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
     snapshots keep running programs: a restore to one goes on where the snapshot was taken; ``"kernels"``: kernels
-    run in it, with the config's libraries."""
+    run in it, with the config's libraries; ``"layers"``: it takes prepared layers."""
 
     slowness: float = 1.0
     """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,
@@ -105,6 +112,10 @@ class Machine(ABC):
 
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
+        if self.config.layers and "layers" not in self.can:
+            raise MachineError(
+                f'a {self.kind!r} machine takes no prepared layers yet: use machine="sandbox"', kind="not_allowed"
+            )
 
     @abstractmethod
     def start(self) -> None:

@@ -13,8 +13,6 @@ import py_compile
 import shutil
 import sys
 import sysconfig
-import tempfile
-import time
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -22,11 +20,13 @@ from importlib import metadata
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
 FORMAT = 6
 UNUSED = 7 * 24 * 3600.0
-"""Seconds after which a runtime that no process has started with counts as forgotten: machines do not run that long."""
+"""Seconds after which a runtime that no process has started with counts as forgotten: machines do not run that long.
+Each has 30 MB, and every change of the guest's source makes a new one."""
 
 REQUIRED = ("msgpack", "dbus-fast", "python-xlib", "six")
 OPTIONAL = ("pillow", "pyautogui", "pyscreeze", "pytweening", "pymsgbox", "pygetwindow", "pyrect")
@@ -113,18 +113,7 @@ def build_guest_runtime() -> Path:
     for source in sources:
         digest.update(str(source.relative_to(SOURCE)).encode() + b"\0" + source.read_bytes() + b"\0")
     folder = cache_folder() / f"guest-{digest.hexdigest()[:16]}"
-    if not folder.is_dir():
-        _build(folder, found, sources)
-        _remove_unused(folder)
-    os.utime(folder)  # in use
-    return folder
-
-
-def _remove_unused(newest: Path) -> None:
-    """Delete the runtimes of older versions: each has 30 MB, and every change of the guest's source makes a new one."""
-    for other in newest.parent.glob("guest-*"):
-        if other != newest and time.time() - other.stat().st_mtime > UNUSED:
-            shutil.rmtree(other, ignore_errors=True)
+    return build_once(folder, lambda building: _build(building, found, sources), unused=UNUSED)
 
 
 def _distribution(name: str) -> metadata.Distribution | None:
@@ -134,34 +123,25 @@ def _distribution(name: str) -> metadata.Distribution | None:
         return None
 
 
-def _build(folder: Path, distributions: list[metadata.Distribution], sources: list[Path]) -> None:
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-    try:
-        for distribution in distributions:
-            _copy_distribution(distribution, building)
-        package = building / "deskgym" / "envs"
-        package.mkdir(parents=True)
-        (building / "deskgym" / "__init__.py").touch()
-        (package / "__init__.py").touch()
-        for source in sources:
-            target = package / "guest" / source.relative_to(SOURCE)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-        (building / "boot.py").write_text(_BOOT)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the libraries' own code
-            compileall.compile_dir(
-                building, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, workers=1
-            )
-        for path in (building, *building.rglob("*")):
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-        try:
-            building.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+def _build(building: Path, distributions: list[metadata.Distribution], sources: list[Path]) -> None:
+    for distribution in distributions:
+        _copy_distribution(distribution, building)
+    package = building / "deskgym" / "envs"
+    package.mkdir(parents=True)
+    (building / "deskgym" / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    for source in sources:
+        target = package / "guest" / source.relative_to(SOURCE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    (building / "boot.py").write_text(_BOOT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the libraries' own code
+        compileall.compile_dir(
+            building, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, workers=1
+        )
+    for path in (building, *building.rglob("*")):
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
 def _copy_distribution(distribution: metadata.Distribution, target: Path) -> None:

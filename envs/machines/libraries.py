@@ -10,14 +10,13 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
 FORMAT = 1
@@ -43,11 +42,7 @@ def build_libraries(names: tuple[str, ...]) -> Path:
     for dist in found:
         digest.update(f"{dist.metadata['Name']} {dist.version} {dist.locate_file('')}\n".encode())
     folder = cache_folder() / f"libraries-{digest.hexdigest()[:16]}"
-    if not folder.is_dir():
-        _build(folder, found)
-        _remove_unused(folder)
-    os.utime(folder)  # in use
-    return folder
+    return build_once(folder, lambda building: _build(building, found), unused=UNUSED)
 
 
 def _with_requirements(names: Sequence[str]) -> list[metadata.Distribution]:
@@ -81,26 +76,17 @@ def _with_requirements(names: Sequence[str]) -> list[metadata.Distribution]:
     return [found[key] for key in sorted(found)]
 
 
-def _build(folder: Path, distributions: Sequence[metadata.Distribution]) -> None:
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-    try:
-        for distribution in distributions:
-            for file in distribution.files or ():
-                if file.parts[0] == ".." or file.is_absolute() or file.parts[0] == "__pycache__":
-                    continue
-                source = Path(str(distribution.locate_file(file)))
-                if source.is_file() and not source.name.endswith(".pth"):
-                    _link(source, building.joinpath(*file.parts))
-        for path in (building, *building.rglob("*")):
-            if path.is_dir():
-                path.chmod(0o755)
-        try:
-            building.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+def _build(building: Path, distributions: Sequence[metadata.Distribution]) -> None:
+    for distribution in distributions:
+        for file in distribution.files or ():
+            if file.parts[0] == ".." or file.is_absolute() or file.parts[0] == "__pycache__":
+                continue
+            source = Path(str(distribution.locate_file(file)))
+            if source.is_file() and not source.name.endswith(".pth"):
+                _link(source, building.joinpath(*file.parts))
+    for path in (building, *building.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
 
 
 def _link(source: Path, target: Path) -> None:
@@ -115,9 +101,3 @@ def _link(source: Path, target: Path) -> None:
             pass  # another file system, or not allowed
     shutil.copy2(source, target)
     target.chmod(target.stat().st_mode | 0o444)
-
-
-def _remove_unused(newest: Path) -> None:
-    for other in newest.parent.glob("libraries-*"):
-        if other != newest and time.time() - other.stat().st_mtime > UNUSED:
-            shutil.rmtree(other, ignore_errors=True)

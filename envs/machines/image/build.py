@@ -13,8 +13,8 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from json import dumps
@@ -22,6 +22,7 @@ from pathlib import Path
 
 from deskgym._version import __version__
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import file_lock
 from deskgym.envs.machines.image import inside, tree
 from deskgym.envs.machines.image.bootstrap import make_rootfs
 from deskgym.envs.machines.image.children import ToolFailed, as_root, need_tools, run_tool
@@ -76,7 +77,11 @@ def build_image(recipe: Recipe, force: bool = False, report: Report = lambda ste
     if folder.is_dir() and not force:
         return Image.open(folder)
     need_tools(*TOOLS, *(() if os.geteuid() == 0 else USER_TOOLS))
-    with _only_builder(recipe, report):
+
+    def waiting(pid: str) -> None:
+        report(Step("waiting", f"process {pid} builds this image"))
+
+    with file_lock(images_folder() / f".lock-{recipe.full_name}", waiting):
         if folder.is_dir() and not force:
             return Image.open(folder)
         build = _Build(recipe, images_folder() / f".building-{recipe.full_name}", report)
@@ -88,22 +93,6 @@ def build_image(recipe: Recipe, force: bool = False, report: Report = lambda ste
             discard(folder)
         build.work.rename(folder)
     return Image.open(folder)
-
-
-@contextmanager
-def _only_builder(recipe: Recipe, report: Report) -> Iterator[None]:
-    """Hold the image's lock; where another process has it, say so and wait."""
-    with (images_folder() / f".lock-{recipe.full_name}").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            report(Step("waiting", f"process {file.read().strip() or '?'} builds this image"))
-            fcntl.flock(file, fcntl.LOCK_EX)
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
 
 
 class _Build:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once, file_lock
 from deskgym.envs.machines.image import Image
 from deskgym.envs.machines.qemu.command import Hardware
 from deskgym.envs.machines.qemu.snapshots import Frozen
@@ -44,17 +42,14 @@ def booting(image: Image, hardware: Hardware) -> Iterator[Path]:
         MachineError: the image's folder cannot be written to.
     """
     place = _place(image, hardware)
-    try:
-        place.parent.mkdir(exist_ok=True)
-        lock = os.open(f"{place}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        message = f"the boot cannot be kept in the image's folder: {error}; copy the image to a folder of your own"
-        raise MachineError(message, kind="start_failed") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as stack:
+        try:
+            place.parent.mkdir(exist_ok=True)
+            stack.enter_context(file_lock(place.with_name(f"{place.name}.lock")))
+        except OSError as error:
+            message = f"the boot cannot be kept in the image's folder: {error}; copy the image to a folder of your own"
+            raise MachineError(message, kind="start_failed") from error
         yield place
-    finally:
-        os.close(lock)
 
 
 def keep(place: Path, freeze: Callable[[Path], None]) -> None:
@@ -66,15 +61,10 @@ def keep(place: Path, freeze: Callable[[Path], None]) -> None:
         place: where it goes.
         freeze: fills a folder with the snapshot.
     """
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
     try:
-        freeze(building)
-        shutil.rmtree(place, ignore_errors=True)
-        building.rename(place)
+        build_once(place, freeze, replace=True)
     except (MachineError, OSError) as error:
         warnings.warn(f"the boot cannot be kept, so the next start boots again: {error}", stacklevel=4)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
 
 
 def _place(image: Image, hardware: Hardware) -> Path:

@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.qemu.folders import base_folder
@@ -34,14 +34,15 @@ def guest_disk(python: str) -> Path:
     What is compiled for another Python is left out where it could do harm; the libraries do without.
     """
     runtime = build_guest_runtime()
-    disk = base_folder() / f"{runtime.name}-py{python}.ext4"
-    if not disk.exists():
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=disk.parent) as work:
-            tree = shutil.copytree(runtime, Path(work, "tree"), copy_function=_link)
-            if not _is_ours(python):
-                for name in _COMPILED_ONLY:
-                    shutil.rmtree(tree / name, ignore_errors=True)
-            _fill_disk(disk, tree, Path(work))
+
+    def build(work: Path) -> Path:
+        tree = shutil.copytree(runtime, work / "tree", copy_function=_link)
+        if not _is_ours(python):
+            for name in _COMPILED_ONLY:
+                shutil.rmtree(tree / name, ignore_errors=True)
+        return _fill_disk(tree, work)
+
+    disk = build_once(base_folder() / f"{runtime.name}-py{python}.ext4", build)
     os.utime(disk)
     return disk
 
@@ -64,20 +65,17 @@ def libraries_disk(names: tuple[str, ...], python: str) -> Path:
             kind="not_installed",
         )
     libraries = build_libraries(names)
-    disk = base_folder() / f"{libraries.name}.ext4"
-    if not disk.exists():
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=disk.parent) as work:
-            _fill_disk(disk, libraries, Path(work))
+    disk = build_once(base_folder() / f"{libraries.name}.ext4", lambda work: _fill_disk(libraries, work))
     os.utime(disk)
     return disk
 
 
-def _fill_disk(disk: Path, tree: Path, work: Path) -> None:
-    """Make a disk of a folder; ``work`` is on its file system, and may be filled."""
+def _fill_disk(tree: Path, work: Path) -> Path:
+    """Make a disk of a folder, in the folder ``work``."""
     size = sum(f.lstat().st_size + 4096 for f in tree.rglob("*"))
     made = work / "disk"
     make_ext4(str(made), size * 5 // 4 + (4 << 20), "-d", str(tree))
-    made.rename(disk)
+    return made
 
 
 def _link(source: str, target: str) -> None:
@@ -115,13 +113,12 @@ def screen_memory(size: tuple[int, int], content: Path | None = None) -> int:
 
 @cache
 def _empty_screen(length: int) -> Path:
-    path = base_folder() / f"screen-{length >> 20}.ext4"
-    if not path.exists():
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as work:
-            made = Path(work, "disk")
-            make_ext4(str(made), length, "-O", "^has_journal,^resize_inode", "-N", "16", "-m", "0", "-b", "4096")
-            made.rename(path)
-    return path
+    def build(work: Path) -> Path:
+        made = work / "disk"
+        make_ext4(str(made), length, "-O", "^has_journal,^resize_inode", "-N", "16", "-m", "0", "-b", "4096")
+        return made
+
+    return build_once(base_folder() / f"screen-{length >> 20}.ext4", build)
 
 
 def make_ext4(path: str, length: int, *options: str) -> None:

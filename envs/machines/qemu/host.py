@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.image import Image
 from deskgym.envs.machines.qemu.folders import base_folder
 from deskgym.envs.machines.sandbox.host import find_tool
@@ -66,13 +66,12 @@ def new_layer(image: Image, path: Path) -> Path:
 
 @cache
 def _empty_layer(size: int) -> Path:
-    path = base_folder() / f"layer-{size >> 20}.qcow2"
-    if not path.exists():
+    def build(work: Path) -> Path:
         tool = find_tool("qemu-img")
         if tool is None:
             raise MachineError(f"virtual machines need qemu-img: {_PACKAGES}", kind="not_installed")
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as work:
-            made = Path(work, "layer")
-            subprocess.run([tool, "create", "-q", "-f", "qcow2", made, str(size)], check=True, stdin=subprocess.DEVNULL)
-            made.rename(path)
-    return path
+        made = work / "layer"
+        subprocess.run([tool, "create", "-q", "-f", "qcow2", made, str(size)], check=True, stdin=subprocess.DEVNULL)
+        return made
+
+    return build_once(base_folder() / f"layer-{size >> 20}.qcow2", build)

@@ -108,6 +108,23 @@ def is_opaque(folder: str) -> bool:
         return False
 
 
+def seal(folder: str, name: str, about: str) -> None:
+    """Make a prepared layer of a folder of layers: drop what no machine needs, and write the manifest ``name``.
+
+    ``about`` is the manifest as a JSON object; the size in bytes is added.
+    """
+    remove(os.path.join(folder, "tmp"))
+    size = 0
+    for part in os.listdir(folder):
+        upper = os.path.join(folder, part, "upper")
+        if not os.listdir(upper):
+            remove(os.path.join(folder, part))
+        for base, _, files in os.walk(upper):
+            size += sum(os.lstat(os.path.join(base, file)).st_size for file in files)
+    with open(os.path.join(folder, name), "w") as file:
+        json.dump(json.loads(about) | {"bytes": size}, file)
+
+
 def remove(folder: str) -> None:
     """Delete a tree, whatever its modes are."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -116,6 +133,12 @@ def remove(folder: str) -> None:
 def main(argv: "list[str]") -> int:
     """Call one of the functions above: ``NAME ARGUMENT...``."""
     sys.stdout = sys.stderr
-    functions: dict[str, Callable[..., None]] = {"build": build, "fresh": fresh, "take": take, "remove": remove}
+    functions: dict[str, Callable[..., None]] = {
+        "build": build,
+        "fresh": fresh,
+        "take": take,
+        "seal": seal,
+        "remove": remove,
+    }
     functions[argv[0]](*argv[1:])
     return 0

@@ -27,6 +27,7 @@ from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
 from deskgym.envs.machines.sandbox.host import require_tools
 from deskgym.envs.machines.sandbox.limits import Limits, find_limits
 from deskgym.envs.machines.sandbox.masks import hidden_paths
+from deskgym.envs.machines.sandbox.prepared import hold, release
 from deskgym.envs.machines.sandbox.rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
@@ -63,7 +64,7 @@ class SandboxMachine(Machine):
     kind = "sandbox"
     runs_host_programs = True
     isolates = True
-    can = Machine.can | {"kernels"}
+    can = Machine.can | {"kernels", "layers"}
 
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
@@ -79,6 +80,8 @@ class SandboxMachine(Machine):
         self._log = -1
         self._layers: Path | None = None
         self._below: Path | None = None
+        self._prepared: tuple[str, ...] = ()
+        self._held: list[int] = []
         self._guest: GuestClient | None = None
         self._display: Display | None = None
 
@@ -92,7 +95,7 @@ class SandboxMachine(Machine):
             return
         self.restore(None)
 
-    def _boot(self, below: Path | None) -> None:
+    def _boot(self, below: Path | None, layers: Sequence[str]) -> None:
         # Imported here, so that a list of machines can be had without them.
         from deskgym.envs.guest.client import GuestClient
 
@@ -101,6 +104,7 @@ class SandboxMachine(Machine):
         if below is not None:
             sandbox_snapshots.hold(below)
             self._below = below
+        self._prepared, self._held = tuple(layers), hold(layers)
         self._supervisor = supervisor(host.runtime, host.options, host.ids)
         self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
         if not host.tmpfs_layers:
@@ -118,6 +122,7 @@ class SandboxMachine(Machine):
             below=below,
             hidden=hidden_paths(self._hide),
             layers=self._layers,
+            prepared=self._prepared,
         )
         bundle = self._supervisor.folder / self._name
         bundle.mkdir(mode=0o700)
@@ -170,6 +175,8 @@ class SandboxMachine(Machine):
                     sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
         if below is not None and os.getpid() == self._owner:
             sandbox_snapshots.release(below, _host(self.runtime).ids)
+        if os.getpid() == self._owner:
+            release(self._held)
         for fd in (log, started.pidfd if started else -1):
             if fd >= 0:
                 os.close(fd)
@@ -214,7 +221,7 @@ class SandboxMachine(Machine):
         if not self.alive or self._started is None or self._supervisor is None:
             raise self._broken()
         ids = _host(self.runtime).ids
-        return sandbox_snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below)
+        return sandbox_snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below, self._prepared)
 
     def start_slot(self) -> AbstractContextManager[object]:
         """See ``Machine.start_slot``: two machines per core are made ready at once."""
@@ -230,9 +237,10 @@ class SandboxMachine(Machine):
         if snapshot is None and self.untouched and close_kernels(self.guest):
             return
         below = None if snapshot is None else sandbox_snapshots.folder_of(snapshot)
+        layers = self.config.layers if snapshot is None else snapshot.layers
         self.stop()
         try:
-            self._boot(below)
+            self._boot(below, layers)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             self.stop()
             raise MachineError(f"the sandbox did not start: {error}", kind="start_failed") from error

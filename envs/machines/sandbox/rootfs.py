@@ -13,12 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 from deskgym.envs.machines.userns import IdMap, call_mapped
 
@@ -91,34 +91,25 @@ def build_rootfs(ids: IdMap) -> RootFs:
     text = json.dumps(plan)
     key = hashlib.sha256(f"{FORMAT} {ids} {text}".encode()).hexdigest()[:16]
     folder = cache_folder() / f"rootfs-{key}"
-    if not folder.is_dir():
-        _build(folder, text, ids)
-    return RootFs(folder / "root", folder / "base", binds)
-
-
-def _build(folder: Path, plan: str, ids: IdMap) -> None:
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
     try:
-        building.chmod(0o755)
-        if os.geteuid() == 0:
-            os.chown(building, *ids.root)
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            file.write(plan)
-            file.flush()
-            os.chmod(file.name, 0o644)
-            layers = str(Path(__file__).with_name("layers.py"))
-            call_mapped(ids, layers, ["build", file.name, str(building)])
-        try:
-            building.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
+        build_once(folder, lambda building: _build(building, text, ids))
     except (OSError, RuntimeError) as error:
         raise MachineError(
             f"the sandbox's root file system cannot be built in {folder.parent}: {error}", kind="start_failed"
         ) from error
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    return RootFs(folder / "root", folder / "base", binds)
+
+
+def _build(building: Path, plan: str, ids: IdMap) -> None:
+    building.chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(building, *ids.root)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(plan)
+        file.flush()
+        os.chmod(file.name, 0o644)
+        layers = str(Path(__file__).with_name("layers.py"))
+        call_mapped(ids, layers, ["build", file.name, str(building)])
 
 
 def _plan() -> tuple[list[Entry], tuple[str, ...]]:

@@ -79,8 +79,8 @@ def remove_folder(folder: Path, ids: IdMap) -> None:
             folder.rmdir()  # its parent may belong to nobody inside
 
 
-def take(pid: int, scratch: Path, ids: IdMap, below: Path | None) -> Snapshot:
-    """Copy the layers of the machine whose PID 1 is ``pid`` into a new folder.
+def take(pid: int, scratch: Path, ids: IdMap, below: Path | None, prepared: tuple[str, ...]) -> Snapshot:
+    """Copy what the machine whose PID 1 is ``pid`` has written into a new folder.
 
     The archive is written by the machine's own root in its own mount namespace, and unpacked by a root that has no
     rights over the host's files: neither end can be led out of its tree by the links that an agent made.
@@ -120,7 +120,7 @@ def take(pid: int, scratch: Path, ids: IdMap, below: Path | None) -> Snapshot:
         packing.communicate()
         remove_folder(folder, ids)
         raise MachineError(f"the snapshot could not be taken: {error}", kind="snapshot_failed") from error
-    return Snapshot(KIND, str(folder))
+    return Snapshot(KIND, str(folder), prepared)
 
 
 def folder_of(snapshot: Snapshot) -> Path:

@@ -47,6 +47,7 @@ class Parts:
         below: folder of the layers of the snapshot that it is restored from, or None.
         hidden: paths of the host that must not be readable in it.
         layers: host folder that takes the writes instead of a tmpfs, or None.
+        prepared: folders of prepared layers, the lowest first.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Parts:
     hidden: Sequence[str] = field(default=())
     layers: Path | None = None
     libraries: Path | None = None
+    prepared: Sequence[str] = field(default=())
 
 
 def build_spec(parts: Parts) -> dict[str, Any]:
@@ -145,7 +147,8 @@ def _mounts(parts: Parts) -> list[dict[str, Any]]:
 
 def _overlay(name: str, parts: Parts) -> dict[str, Any]:
     """An overlay over the host's folder. Its paths are looked up before the root changes, so they are the host's."""
-    lower = [str(parts.rootfs.base / name)]
+    over = [Path(layer, name, "upper") for layer in reversed(parts.prepared)]
+    lower = [*(str(layer) for layer in over if layer.is_dir()), str(parts.rootfs.base / name)]
     if parts.below is not None:
         lower.insert(0, str(parts.below / name / "upper"))
     if name in HOST_LAYERS and Path("/", name).is_dir():

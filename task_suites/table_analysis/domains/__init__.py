@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
 if TYPE_CHECKING:
@@ -76,9 +75,7 @@ def table_files(name: str, variant: int) -> Mapping[str, bytes]:
     folder = _cache(name)
     if folder is None:
         return _made(name, variant)
-    kept = folder / str(variant)
-    if not kept.is_dir():
-        _keep(_made(name, variant), kept)
+    kept = build_once(folder / str(variant), lambda building: _write(_made(name, variant), building))
     return {path.stem: path.read_bytes() for path in sorted(kept.iterdir(), key=_number)}
 
 
@@ -104,20 +101,10 @@ def _cache(name: str) -> Path | None:
     return folder
 
 
-def _keep(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write the files into a folder that is there as a whole or not at all."""
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-    try:
-        for number, (table, data) in enumerate(files.items()):
-            (building / f"{table}.{number}").write_bytes(data)
-        building.chmod(0o755)
-        try:
-            building.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    for number, (table, data) in enumerate(files.items()):
+        (folder / f"{table}.{number}").write_bytes(data)
+    folder.chmod(0o755)
 
 
 def _number(path: Path) -> int:

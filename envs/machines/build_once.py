@@ -1,0 +1,110 @@
+"""Builds what is kept in the cache: once however many ask, and never seen half done.
+
+It is built in a folder beside its place, while a lock is held, and renamed at the end. The kernel gives a killed
+builder's lock back; the next one deletes what it left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+STALE = 24 * 3600.0
+"""Seconds after which an unfinished folder counts as left by a killed builder, whatever was built there."""
+
+
+def build_once(
+    target: Path,
+    build: Callable[[Path], Path | None],
+    *,
+    replace: bool = False,
+    unused: float | None = None,
+    waiting: Callable[[str], object] = lambda pid: None,
+) -> Path:
+    """Give ``target``, after building it if it is not there.
+
+    Args:
+        target: a folder or file; its parent exists.
+        build: fills the new, empty folder (mode 0700) that it is given. That folder becomes ``target``; or what it
+            returns does: another file or folder on the same file system.
+        replace: build it although it is there.
+        unused: seconds after which neighbours whose names begin with the same word (``guest-...``) are deleted, if
+            nobody has asked for them meanwhile; by default none are.
+        waiting: called with the process id of another builder of the same target, before it is waited for.
+
+    Raises:
+        OSError: there is no room, or no right to write; what ``build`` raises goes through.
+    """
+    if replace or not target.exists():
+        with file_lock(target.with_name(f".lock-{target.name}"), waiting):
+            if replace or not target.exists():
+                _build(target, build)
+                if unused is not None:
+                    _remove_unused(target, unused)
+    if unused is not None:
+        os.utime(target)
+    return target
+
+
+@contextmanager
+def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -> Iterator[None]:
+    """Hold a lock between processes and threads; its file has the holder's process id, and goes with the lock.
+
+    Args:
+        path: the lock's file; its folder exists.
+        waiting: called with the holder's process id where the lock is taken.
+    """
+    while True:
+        with path.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                waiting(file.read().strip() or "?")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    continue  # the last holder has deleted it
+                file.truncate(0)
+                file.write(f"{os.getpid()}\n")
+                file.flush()
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # a fork that was made meanwhile has the file open too
+
+
+def _build(target: Path, build: Callable[[Path], Path | None]) -> None:
+    prefix = f".building-{target.name}-"
+    for left in target.parent.glob(".building-*"):
+        if left.name.startswith(prefix) or time.time() - left.stat().st_mtime > STALE:
+            _remove(left)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    try:
+        made = build(folder) or folder
+        _remove(target)
+        made.rename(target)
+    finally:
+        _remove(folder)
+
+
+def _remove_unused(newest: Path, seconds: float) -> None:
+    for other in newest.parent.glob(f"{newest.name.partition('-')[0]}-*"):
+        if other != newest and time.time() - other.stat().st_mtime > seconds:
+            _remove(other)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
