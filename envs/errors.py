@@ -40,7 +40,7 @@ class MachineError(DeskgymError):
     @property
     def lasting(self) -> bool:
         """Whether another try would end the same: something is missing, and somebody has to install or build it."""
-        return self.kind in ("not_installed", "no_image", "bad_image")
+        return self.kind in ("not_installed", "not_supported", "layer_failed", "no_image", "bad_image")
 
 
 class GuestLost(MachineError):

@@ -81,6 +81,11 @@ class Snapshot:
     layers: tuple[str, ...] = ()
 
 
+def no_layers(kind: str) -> MachineError:
+    """What is raised where such a machine is asked for prepared layers and takes none."""
+    return MachineError(f"{kind!r} machines take no prepared layers yet: use machine='sandbox'", kind="not_supported")
+
+
 class Machine(ABC):
     """A computer that can be started, snapshotted, restored and stopped.
 
@@ -113,9 +118,7 @@ class Machine(ABC):
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
         if self.config.layers and "layers" not in self.can:
-            raise MachineError(
-                f'a {self.kind!r} machine takes no prepared layers yet: use machine="sandbox"', kind="not_allowed"
-            )
+            raise no_layers(self.kind)
 
     @abstractmethod
     def start(self) -> None:

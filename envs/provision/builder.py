@@ -8,9 +8,10 @@ from typing import Any
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import create_machine
-from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig
+from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig, no_layers
 from deskgym.envs.machines.packages import missing_packages
 from deskgym.envs.needs import Needs
+from deskgym.envs.provision.layers import layer_paths
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,11 @@ class MachineBuilder:
     def config(self, needs: Needs) -> MachineConfig:
         """The configuration of a machine for these needs; machines of equal ones can stand in for each other.
 
+        Prepared layers that are missing are built.
+
         Raises:
-            MachineError: a program is not installed, ``kind="not_installed"``; the message says what to do.
+            MachineError: a program or a tool environment is not installed, ``kind="not_installed"``; the machine takes
+                no layers, ``"not_supported"``; a layer cannot be built, ``"layer_failed"``.
         """
         self.check_installed(needs)
         raised = {
@@ -54,7 +58,12 @@ class MachineBuilder:
             for name in ("memory_mb", "disk_mb", "processes")
             if (wanted := getattr(needs, name)) is not None
         }
-        return replace(self.least, glx=self.least.glx or needs.glx, **raised)
+        layers = self.least.layers
+        if needs.layers:
+            if "layers" not in self.build(self.least).can:
+                raise no_layers(self.kind)
+            layers = tuple(dict.fromkeys((*layers, *layer_paths(needs.layers))))
+        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, **raised)
 
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.build_once import build_once
-from deskgym.envs.machines.sandbox.host import find_tool
+from deskgym.envs.machines.packages import missing_packages, package_versions
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.machines.sandbox.prepared import MANIFEST
 from deskgym.envs.provision.layer_store import FORMAT, Layer, layer_path, machine_ids, seal
 from deskgym.envs.provision.tool_environments import ToolEnvironment, find_environment
 
@@ -70,7 +71,7 @@ class LayerRecipe:
         return list(self.build)
 
 
-def layer_paths(items: Iterable[LayerRecipe | ToolEnvironment]) -> tuple[str, ...]:
+def layer_paths(items: Sequence[LayerRecipe | ToolEnvironment]) -> tuple[str, ...]:
     """What ``MachineConfig.layers`` takes: the folders of these and of all that they stand on, each once.
 
     Recipes that are not built yet are built, which can take minutes. Later ones lie over earlier ones.
@@ -79,8 +80,17 @@ def layer_paths(items: Iterable[LayerRecipe | ToolEnvironment]) -> tuple[str, ..
         MachineError: kind ``"not_installed"``: an environment or a package is missing; the message has the command
             that adds it. Kind ``"layer_failed"``: a recipe's script failed.
     """
-    layers = [find_environment(item) if isinstance(item, ToolEnvironment) else prepare_layer(item) for item in items]
+    layers = [_found(item) for item in items]
+    if not all(Path(path, MANIFEST).is_file() for layer in layers for path in layer.stack):  # somebody removed one
+        _found.cache_clear()
+        layers = [_found(item) for item in items]
     return tuple(dict.fromkeys(path for layer in layers for path in layer.stack))
+
+
+@lru_cache(maxsize=256)
+def _found(item: LayerRecipe | ToolEnvironment) -> Layer:
+    """The layer of a recipe; it is asked for in every reset, so packages and files are looked at once per process."""
+    return find_environment(item) if isinstance(item, ToolEnvironment) else prepare_layer(item)
 
 
 def prepare_layer(recipe: LayerRecipe, report: Report = lambda text: None) -> Layer:
@@ -116,34 +126,18 @@ def layer_digest(recipe: LayerRecipe) -> str:
         for base in recipe.bases
     ]
     about = [FORMAT, recipe.argv, recipe.environment, recipe.user, recipe.screen_size, bases]
-    digest = hashlib.sha256(json.dumps([*about, installed_versions(recipe.packages)]).encode())
+    if missing := missing_packages(recipe.packages):
+        raise MachineError(
+            f"the layer {recipe.name!r} needs {', '.join(missing)}: `sudo apt-get install {' '.join(missing)}`",
+            kind="not_installed",
+        )
+    digest = hashlib.sha256(json.dumps([*about, package_versions(recipe.packages)]).encode())
     digest.update(machine_ids().to_json().encode())
     for path, source in recipe.files:
         digest.update(b"\0" + path.encode())
         for name, content in _contents(source):
             digest.update(b"\0" + name.encode() + b"\0" + hashlib.sha256(content).digest())
     return digest.hexdigest()[:16]
-
-
-def installed_versions(packages: Sequence[str]) -> dict[str, str]:
-    """The versions of Debian packages.
-
-    Raises:
-        MachineError: kind ``"not_installed"``: some are missing.
-    """
-    if not packages:
-        return {}
-    tool = find_tool("dpkg-query")
-    query = [tool or "", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", *packages]
-    lines = subprocess.run(query, capture_output=True, text=True).stdout.splitlines() if tool else []
-    found = {name: version for name, status, version in (line.split(" ") for line in lines) if status == "installed"}
-    missing = [name for name in packages if name not in found]
-    if missing:
-        raise MachineError(
-            f"a prepared layer needs {', '.join(missing)}: install with `sudo apt-get install {' '.join(missing)}`",
-            kind="not_installed",
-        )
-    return found
 
 
 def _contents(source: bytes | Path) -> Iterable[tuple[str, bytes]]:

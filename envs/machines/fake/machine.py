@@ -146,7 +146,6 @@ class FakeMachine(Machine):
     """
 
     kind = "fake"
-    can = Machine.can | {"layers"}  # which it ignores
 
     def __init__(self, config: MachineConfig | None = None, *, keeps_programs: bool = False) -> None:
         super().__init__(config)

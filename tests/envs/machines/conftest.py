@@ -1,4 +1,4 @@
-"""Tests marked ``sandbox`` or ``qemu`` are skipped, with the reason, where there is no sandbox or no image."""
+"""Tests marked ``qemu`` are skipped, with the reason, where there is no image."""
 
 from functools import cache
 
@@ -9,15 +9,6 @@ from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.image import find_image
 from deskgym.envs.machines.qemu.host import find_qemu
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
-
-
-@cache
-def why_no_sandbox():
-    try:
-        with SandboxMachine(MachineConfig(screen_size=None)):
-            return ""
-    except MachineError as error:
-        return str(error)
 
 
 @cache
@@ -34,12 +25,6 @@ def why_no_qemu():
 def _qemu_or_skip(request):
     if request.node.get_closest_marker("qemu") and (reason := why_no_qemu()):
         pytest.skip(f"no virtual machine here: {reason}")
-
-
-@pytest.fixture(autouse=True)
-def _sandbox_or_skip(request):
-    if request.node.get_closest_marker("sandbox") and (reason := why_no_sandbox()):
-        pytest.skip(f"no sandbox here: {reason}")
 
 
 @pytest.fixture

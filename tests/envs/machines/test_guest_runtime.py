@@ -1,6 +1,5 @@
 """The guest runtime has what the guest needs, and nothing else."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -39,16 +38,6 @@ def test_it_is_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(guest_runtime, "_build", None)
     assert guest_runtime.build_guest_runtime() == first
     guest_runtime.build_guest_runtime.cache_clear()
-
-
-def test_forgotten_ones_are_deleted_and_used_ones_are_not(tmp_path):
-    new, used, forgotten = (tmp_path / f"guest-{name}" for name in ("new", "used", "forgotten"))
-    for folder in (new, used, forgotten):
-        folder.mkdir()
-    for folder in (new, forgotten):
-        os.utime(folder, (0, 0))
-    guest_runtime._remove_unused(new)
-    assert new.exists() and used.exists() and not forgotten.exists()
 
 
 def test_an_interpreter_outside_usr_comes_with_its_library():

@@ -12,7 +12,7 @@ import pytest
 import deskgym
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parent.parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 
@@ -44,11 +44,12 @@ def user():
 @pytest.mark.parametrize(
     "file",
     [
-        "test_conformance.py",
-        "test_sandbox_boundary.py",
-        "test_sandbox_death.py",
-        "test_live.py",
-        "test_image_build.py",
+        "machines/test_conformance.py",
+        "machines/test_sandbox_boundary.py",
+        "machines/test_sandbox_death.py",
+        "machines/test_live.py",
+        "machines/test_image_build.py",
+        "provision/test_layers.py",
     ],
 )
 def test_as_an_ordinary_user(user, file, tmp_path_factory):
@@ -57,7 +58,7 @@ def test_as_an_ordinary_user(user, file, tmp_path_factory):
     shutil.copytree(
         Path(deskgym.__file__).parent, source / "deskgym", ignore=shutil.ignore_patterns("__pycache__", ".git")
     )
-    shutil.copytree(HERE, source / "tests")
+    shutil.copytree(TESTS, source / "tests")
     libraries = [entry for entry in sys.path if entry.endswith("site-packages")]
     subprocess.run(["chmod", "-R", "a+rX", str(source)], check=True)
     done = subprocess.run(
