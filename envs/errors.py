@@ -26,6 +26,10 @@ class SetupError(DeskgymError):
     """A task's setup hook did not reach the state that it waits for."""
 
 
+class ServiceError(DeskgymError):
+    """A service beside the desktop did not start, has ended, or did not do what it was asked for."""
+
+
 class MachineError(DeskgymError):
     """The machine broke or cannot be had: infrastructure, never the agent's command.
 

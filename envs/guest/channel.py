@@ -13,6 +13,12 @@ from typing import Any
 from deskgym.envs.guest.protocol import HEADER, MAX_FRAME, pack, unpack
 
 
+class WithDescriptor(dict[str, Any]):
+    """A result that carries a file descriptor with it, which is closed once it is sent."""
+
+    fd: int
+
+
 class Channel:
     """Frames over a non-blocking descriptor: a Unix socket, or a character device (virtio-serial).
 
@@ -35,14 +41,16 @@ class Channel:
         self._loop, self._fd, self._on_frame, self._on_end = loop, fd, on_frame, on_end
         self._parse = parse
         self._buffer = bytearray()
+        self._received: list[int] = []
         self.is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
+        self._socket = socket.socket(fileno=os.dup(fd)) if self.is_socket else None
         os.set_inheritable(fd, False)
         os.set_blocking(fd, False)
         loop.add_reader(fd, self._read)
 
     def _read(self) -> None:
         try:
-            piece = os.read(self._fd, 1 << 18)
+            piece = os.read(self._fd, 1 << 18) if self._socket is None else self._receive(self._socket)
         except BlockingIOError:
             return
         except OSError:
@@ -68,6 +76,23 @@ class Channel:
                 return
             self._on_frame(message)
 
+    def _receive(self, sock: socket.socket) -> bytes:
+        """Some bytes of the stream; a descriptor that comes with them is kept until the next one comes."""
+        piece, ancillary, _, _ = sock.recvmsg(1 << 18, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+        for _, _, rights in ancillary:
+            fds = array.array("i")
+            fds.frombytes(rights[: len(rights) - len(rights) % fds.itemsize])
+            for fd in self._received:
+                os.close(fd)
+            self._received = list(fds)
+        return piece
+
+    def take_descriptor(self) -> int:
+        """The descriptor that came with the present message; the caller owns it. Raises LookupError."""
+        if not self._received:
+            raise LookupError("no descriptor came with the request")
+        return self._received.pop(0)
+
     def _end(self) -> None:
         self.detach()
         self._on_end()
@@ -75,15 +100,15 @@ class Channel:
     def detach(self) -> None:
         """Listen no more; the descriptor stays open. Idempotent."""
         self._loop.remove_reader(self._fd)
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
     async def send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
         """Send one message; ``fds`` go along with its first byte (Unix sockets only)."""
         view = memoryview(pack(message))
-        if fds:
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
-            with socket.socket(fileno=os.dup(self._fd)) as sock:
-                sock.setblocking(False)
-                view = view[sock.sendmsg([view], ancillary) :]
+        if fds and self._socket is not None:
+            view = view[socket.send_fds(self._socket, [view], list(fds)) :]
         while view:
             try:
                 view = view[os.write(self._fd, view) :]

@@ -86,7 +86,16 @@ class GuestClient:
             answer = self._call(method, timeout, params)
             return answer, self._fds.pop(0) if self._fds else None
 
-    def _call(self, method: str, timeout: float, params: dict[str, Any]) -> dict[str, Any]:
+    def call_giving_fd(self, fd: int, method: str, timeout: float = 30.0, /, **params: Any) -> dict[str, Any]:
+        """Like ``call``, with a copy of the file descriptor ``fd`` for the guest.
+
+        Raises:
+            GuestLost: also where the channel is none that carries descriptors.
+        """
+        with self._lock:
+            return self._call(method, timeout, params, fd)
+
+    def _call(self, method: str, timeout: float, params: dict[str, Any], fd: int = -1) -> dict[str, Any]:
         if self.lost:
             raise GuestLost(f"the guest is lost: {self.lost}")
         self.touched = self.touched or not (method in ("hello", "wake") or method.startswith("kernel_"))
@@ -94,7 +103,7 @@ class GuestClient:
         self._number += 1
         frame = pack({"id": self._number, "method": method, "params": params})
         try:
-            self._send(frame, deadline)
+            self._send(frame, deadline, fd)
             answer = self._receive(deadline)
             if not isinstance(answer, dict) or answer.get("id") != self._number:
                 raise ValueError("its answer is to no request")
@@ -134,8 +143,11 @@ class GuestClient:
         self.lost = self.lost or why
         self.close()
 
-    def _send(self, frame: bytes, deadline: float) -> None:
+    def _send(self, frame: bytes, deadline: float, fd: int = -1) -> None:
         view = memoryview(frame)
+        if fd >= 0:
+            self._sock.settimeout(_left(deadline))
+            view = view[socket.send_fds(self._sock, [view], [fd]) :]
         while view:
             self._sock.settimeout(_left(deadline))
             view = view[self._sock.send(view) :]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import Collector, Reaper, kill_job, members, spawn
+from deskgym.envs.guest.processes import Collector, Reaper, kill_job, members, spawn, system_user
 
 OUTPUT_CEILING = 6 << 20
 """Most bytes of stdout and of stderr that an answer can carry."""
@@ -31,6 +31,10 @@ class Commands:
             env["DESKGYM_MACHINE"] = self._config.marker
         if user == "guest" and self._config.uid is not None:
             env.update(HOME="/root", USER="root", LOGNAME="root")
+        elif user not in ("agent", "guest"):
+            if self._config.uid is None:
+                raise ValueError(f"user is {user!r}: it must be 'agent' or 'guest' on a machine without other users")
+            env.update(HOME=system_user(user)[2], USER=user, LOGNAME=user)
         return env
 
     async def run(
@@ -44,8 +48,6 @@ class Commands:
         user: str = "agent",
     ) -> dict[str, Any]:
         """Run a command; see ``Machine.run``."""
-        if user not in ("agent", "guest"):
-            raise ValueError(f"user is {user!r}: it must be 'agent' or 'guest'")
         loop = asyncio.get_running_loop()
         limit = max(0, min(output_limit, OUTPUT_CEILING))
         full_env = self.environment(env, user)

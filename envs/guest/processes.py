@@ -37,7 +37,7 @@ class Reaper:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: dict[int, asyncio.Future[int]] = {}
-        loop.add_signal_handler(signal.SIGCHLD, self._reap)
+        loop.add_signal_handler(signal.SIGCHLD, self.reap)
 
     def watch(self, pid: int) -> asyncio.Future[int]:
         """A future of the return code (minus the signal's number) of a child that was started just now."""
@@ -45,7 +45,8 @@ class Reaper:
         self._waiting[pid] = future
         return future
 
-    def _reap(self) -> None:
+    def reap(self) -> None:
+        """Collect the children that have ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -59,22 +60,38 @@ class Reaper:
 
 
 def become(config: GuestConfig, user: str) -> None:
-    """Turn this (forked) process into one of ``user``: "agent" or "guest". There is no way back for the agent."""
-    if user == "agent":
+    """Turn this (forked) process into one of ``user``: "agent", "guest", or a system user by name; for ever.
+
+    Raises:
+        OSError: there is no such user, or it cannot be become because the guest has no users of its own.
+    """
+    if user != "guest":
         if config.processes is not None:
             resource.setrlimit(resource.RLIMIT_NPROC, (config.processes, config.processes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("500")  # out of memory, the kernel takes one of these and not the guest
         if config.uid is not None:
-            uid, gid = config.owner
+            uid, gid = config.owner if user == "agent" else system_user(user)[:2]
             os.setgroups([])
             os.setresgid(gid, gid, gid)
             os.setresuid(uid, uid, uid)
             prctl(PR_SET_DUMPABLE, 1)  # else its own /proc/self belongs to root
+        elif user != "agent":
+            raise PermissionError(1, f"no other users here, so no {user}")
         if not config.sudo:
             prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def system_user(name: str) -> tuple[int, int, str]:
+    """Uid, gid and home of a user. Raises LookupError."""
+    with open("/etc/passwd", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            fields = line.rstrip("\n").split(":")
+            if fields[0] == name and len(fields) >= 6:
+                return int(fields[2]), int(fields[3]), fields[5]
+    raise LookupError(f"there is no user {name!r}: legal are 'agent', 'guest' and the users of /etc/passwd")
 
 
 def reset_signals() -> None:
@@ -102,7 +119,7 @@ def spawn(
         argv: program (looked up in ``env["PATH"]``) and arguments.
         env: its whole environment.
         cwd: its working folder.
-        user: "agent" or "guest".
+        user: "agent", "guest" or a system user.
         stdio: descriptors of its stdin, stdout and stderr.
         pass_fds: more descriptors that it keeps.
 

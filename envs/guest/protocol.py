@@ -26,6 +26,10 @@ windows         the top-level windows; ``activate`` and ``close`` act on one; ``
 kernel_open     opens a kernel, in which cells keep their variables; ``kernel_run`` runs one, ``kernel_ask`` asks for
                 what it holds, ``kernel_put`` and ``kernel_get`` move files, ``kernel_close`` leaves nothing behind,
                 ``kernel_warm`` loads the libraries ahead
+relay           leads ports of 127.0.0.1 to a companion, over a descriptor that comes with the request
+companion_...   in a companion: starts, watches and stops the programs of a service (``start``, ``state``, ``stop``),
+                gives connections to it (``link``, ``quiet``), keeps its data (``freeze``, ``roll_back``,
+                ``fingerprint``), and asks it (``query``, ``execute``, ``http``)
 wait_change     waits until something on the screen has changed that no answer has told of
 release         lets go of every key and button that is held
 ==============  ====================================================================================================

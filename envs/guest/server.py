@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest import performer
-from deskgym.envs.guest.channel import Channel
+from deskgym.envs.guest.channel import Channel, WithDescriptor
 from deskgym.envs.guest.commands import Commands
 from deskgym.envs.guest.config import GuestConfig, Listening, parse_arguments
 from deskgym.envs.guest.desktop import Desktop
@@ -26,15 +26,14 @@ from deskgym.envs.guest.restored import wake
 from deskgym.envs.guest.session import base_environment, make_folders
 
 if TYPE_CHECKING:
+    from deskgym.envs.guest.companion.methods import CompanionMethods
     from deskgym.envs.guest.kernel.kernels import Kernels
+    from deskgym.envs.guest.relay import Relay
 
+COMPANION_METHODS = (
+    "start", "state", "stop", "link", "quiet", "freeze", "roll_back", "fingerprint", "query", "execute", "http",
+)  # fmt: skip
 KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "close")
-
-
-class WithDescriptor(dict[str, Any]):
-    """A result that carries a file descriptor with it, which is closed once it is sent."""
-
-    fd: int
 
 
 class Server:
@@ -51,6 +50,8 @@ class Server:
         self._programs = Programs(config, self._reaper, self._commands)
         self._desktop: Desktop | None = None
         self._kernels: Kernels | None = None
+        self._companion: CompanionMethods | None = None
+        self._relay: Relay | None = None
         files = Files(config)
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self._hello,
@@ -63,6 +64,8 @@ class Server:
             "stat": files.stat,
             "list": files.list,
             **{f"kernel_{name}": self._on_kernels(name) for name in KERNEL_METHODS},
+            **{f"companion_{name}": self._on_companion(name) for name in COMPANION_METHODS},
+            "relay": self._open_relay,
             "desktop": self._start_desktop,
             "launch": self._launch,
             "last_words": self._programs.last_words,
@@ -128,6 +131,29 @@ class Server:
             return getattr(self._kernels, name)(**params)
 
         return call
+
+    def _on_companion(self, name: str) -> Callable[..., Any]:
+        """A method of a companion's guest."""
+
+        def call(**params: Any) -> Any:
+            if self._companion is None:
+                from deskgym.envs.guest.companion.methods import CompanionMethods
+
+                self._companion = CompanionMethods(self._config, self._reaper, self._commands)
+            return getattr(self._companion, name)(**params)
+
+        return call
+
+    async def _open_relay(self, **params: Any) -> dict[str, Any]:
+        """Lead ports of this desktop to a companion; the request carries the desktop's end of the link."""
+        link = self._channel.take_descriptor()
+        if self._relay is None:
+            from deskgym.envs.guest.relay import Relay
+
+            self._relay = Relay()
+        if self._desktop is not None:
+            self._desktop.requests = self._relay.requests
+        return await self._relay.open(link, **params)
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """The method with the running desktop as its first argument."""

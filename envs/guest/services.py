@@ -33,13 +33,15 @@ class Service:
         env: Mapping[str, str],
         user: str,
         pass_fds: Sequence[int] = (),
+        cwd: str = "/",
+        log_bytes: int = 4096,
     ) -> Service:
-        """Start a program. Raises StartFailed when there is none."""
+        """Start a program; the last ``log_bytes`` that it writes are kept. Raises StartFailed when there is none."""
         log_read, log_write = os.pipe()
         null = os.open("/dev/null", os.O_RDWR)
         try:
             pid = spawn(
-                config, argv, env=env, cwd="/", user=user, stdio=(null, log_write, log_write), pass_fds=pass_fds
+                config, argv, env=env, cwd=cwd, user=user, stdio=(null, log_write, log_write), pass_fds=pass_fds
             )
         except OSError as error:
             os.close(log_read)
@@ -48,7 +50,7 @@ class Service:
             os.close(null)
             os.close(log_write)
         loop = asyncio.get_running_loop()
-        log = Collector(loop, log_read, 4096, keep_tail=True)
+        log = Collector(loop, log_read, log_bytes, keep_tail=True)
         return cls(os.path.basename(argv[0]), pid, reaper.watch(pid), log)
 
     def last_words(self) -> str:

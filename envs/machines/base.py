@@ -194,7 +194,8 @@ class Machine(ABC):
             timeout: seconds until its whole process group is killed.
             output_limit: bytes kept of stdout and of stderr, each.
             stdin: what it reads.
-            user: ``"agent"`` (uid 1000 where the machine has users) or ``"guest"`` (its own, privileged inside).
+            user: ``"agent"`` (uid 1000 where the machine has users), ``"guest"`` (its own, privileged inside), or a
+                user of the machine's /etc/passwd.
 
         Raises:
             GuestCallError: there is no such program or folder.

@@ -28,7 +28,7 @@ UNUSED = 7 * 24 * 3600.0
 """Seconds after which a runtime that no process has started with counts as forgotten: machines do not run that long.
 Each has 30 MB, and every change of the guest's source makes a new one."""
 
-REQUIRED = ("msgpack", "dbus-fast", "python-xlib", "six")
+REQUIRED = ("msgpack", "dbus-fast", "python-xlib", "six", "h11")
 OPTIONAL = ("pillow", "pyautogui", "pyscreeze", "pytweening", "pymsgbox", "pygetwindow", "pyrect")
 """MouseInfo is left out: it ends the interpreter where there is no tkinter. PyAutoGUI lives well without it."""
 

@@ -1,0 +1,87 @@
+"""Reads along on one connection to tell where its HTTP requests begin and where their answers end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import h11
+
+_HEADERS = 1 << 18  # bytes that the headers of a message may have
+
+
+class HttpWatch:
+    """Two parsers of h11, one in the role of the server, one in that of the client; each hears what the other saw.
+
+    What is not HTTP/1 is none of its business from there on: PostgreSQL's protocol, TLS, web sockets after the upgrade.
+
+    Args:
+        begin: called when a request begins; gives its number.
+        end: called with the number when it is answered in full, or counts no more.
+        counts: whether a request for this path counts at all.
+    """
+
+    def __init__(self, begin: Callable[[], int], end: Callable[[int], None], counts: Callable[[str], bool]) -> None:
+        self._begin, self._end, self._counts = begin, end, counts
+        self._client = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEADERS)
+        self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEADERS)
+        self._number: int | None = None
+        self._blind = False
+
+    def sent(self, data: bytes) -> None:
+        """The client has sent this."""
+        self._hear(self._client, data)
+
+    def received(self, data: bytes) -> None:
+        """The server has sent this; empty when it has closed the connection."""
+        self._hear(self._server, data)
+
+    def close(self) -> None:
+        """The connection is gone."""
+        self._blind = True
+        self._done()
+
+    def _hear(self, parser: h11.Connection, data: bytes) -> None:
+        if self._blind:
+            return
+        try:
+            parser.receive_data(data)
+            self._advance(parser)
+        except (h11.ProtocolError, RuntimeError):  # RuntimeError: data after the end of the stream
+            self.close()
+
+    def _advance(self, parser: h11.Connection) -> None:
+        while not self._blind:
+            event = parser.next_event()
+            if event in (h11.NEED_DATA, h11.PAUSED) or isinstance(event, h11.ConnectionClosed):
+                return
+            if isinstance(event, h11.Request):
+                self._on_request(event)
+            elif isinstance(event, h11.InformationalResponse | h11.Response):
+                self._on_answer(event)
+            other = self._server if parser is self._client else self._client
+            if not self._blind:
+                other.send_with_data_passthrough(event)  # type: ignore[arg-type]
+            if isinstance(event, h11.EndOfMessage) and parser is self._server:
+                self._done()
+                if self._client.our_state is h11.DONE and self._client.their_state is h11.DONE:
+                    self._client.start_next_cycle()
+                    self._server.start_next_cycle()
+                    self._advance(self._client)  # the next request may be there already
+                    return
+
+    def _on_request(self, request: h11.Request) -> None:
+        headers = dict(request.headers)
+        news = b"upgrade" in headers or b"text/event-stream" in headers.get(b"accept", b"")
+        if not news and self._counts(request.target.decode("latin-1")):
+            self._number = self._begin()
+
+    def _on_answer(self, answer: h11.InformationalResponse | h11.Response) -> None:
+        if answer.status_code == 101:
+            self.close()
+        elif dict(answer.headers).get(b"content-type", b"").startswith(b"text/event-stream"):
+            self._done()
+
+    def _done(self) -> None:
+        number, self._number = self._number, None
+        if number is not None:
+            self._end(number)

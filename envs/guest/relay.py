@@ -1,0 +1,178 @@
+"""The desktop's relay to its companions: listens on the services' ports, and knows when a page is loading.
+
+A settle policy asks ``desktop.requests`` (a ``Requests``, or None on a desktop without companions), which lives in the
+guest's process, so that reading it costs nothing and the agent can reach it only by making requests:
+
+* ``requests.in_flight()``: how many requests of the desktop are not answered in full, web sockets, server-sent events,
+  what a service names as long polls, and whatever takes longer than ``PATIENCE`` left out.
+* ``requests.started`` and ``requests.ended``: how many there were in all; a change tells that a page has asked for
+  something since the last look.
+* ``requests.last_end``: ``time.monotonic()`` of the last one's end; what it brought is drawn after that.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import fnmatch
+import itertools
+import json
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deskgym.envs.guest.http_watch import HttpWatch
+
+PATIENCE = 10.0
+"""Seconds after which a request counts as one that waits for news."""
+
+PIECE = 1 << 16
+CONNECT_TIMEOUT = 10.0
+
+
+class Requests:
+    """The HTTP requests of a desktop to its companions."""
+
+    def __init__(self) -> None:
+        self.started = self.ended = 0
+        self.last_end = 0.0
+        self._open: dict[int, float] = {}
+        self._numbers = itertools.count()
+
+    def in_flight(self) -> int:
+        """How many are not answered in full."""
+        if not self._open:
+            return 0
+        oldest = time.monotonic() - PATIENCE
+        return sum(begun > oldest for begun in self._open.values())
+
+    def begin(self) -> int:
+        """A request has begun; gives its number."""
+        number = next(self._numbers)
+        self.started += 1
+        self._open[number] = time.monotonic()
+        return number
+
+    def end(self, number: int) -> None:
+        """It is answered in full, or counts no more. Idempotent."""
+        if self._open.pop(number, None) is not None:
+            self.ended += 1
+            self.last_end = time.monotonic()
+
+
+class Relay:
+    """Ports of 127.0.0.1 that lead to the services of one companion each."""
+
+    def __init__(self) -> None:
+        self.requests = Requests()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, link: int, ports: Sequence[int], uncounted: Sequence[str] = ()) -> dict[str, Any]:
+        """Listen on ``ports`` and lead what connects to the companion at the other end of ``link``.
+
+        Args:
+            link: descriptor of the desktop's end; see ``deskgym.envs.guest.companion.link``.
+            ports: equal on both sides.
+            uncounted: globs of paths whose requests do not count.
+        """
+        gate = _Gate(socket.socket(fileno=link))
+
+        def counts(path: str) -> bool:
+            return not any(fnmatch.fnmatchcase(path.partition("?")[0], glob) for glob in uncounted)
+
+        for port in ports:
+            await asyncio.start_server(self._leader(gate, port, counts), "127.0.0.1", port, backlog=1024)
+            with contextlib.suppress(OSError):  # a machine may have no IPv6; browsers try it first for "localhost"
+                await asyncio.start_server(self._leader(gate, port, counts), "::1", port, backlog=1024)
+        return {}
+
+    def _leader(self, gate: _Gate, port: int, counts: Callable[[str], bool]) -> Callable[..., Any]:
+        async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                there = await asyncio.open_connection(sock=await gate.connect(port), limit=PIECE)
+            except (OSError, TimeoutError):
+                writer.transport.abort()  # as a port where nobody listens does
+                return
+            watch = HttpWatch(self.requests.begin, self.requests.end, counts)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(_pump(reader, there[1], before=watch.sent))
+                    group.create_task(_pump(there[0], writer, after=watch.received))
+            except* OSError:
+                pass
+            finally:
+                watch.close()
+                for end in (writer, there[1]):
+                    end.transport.abort() if end.is_closing() else end.close()
+
+        return lead
+
+
+async def _pump(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    before: Callable[[bytes], None] | None = None,
+    after: Callable[[bytes], None] | None = None,
+) -> None:
+    while data := await reader.read(PIECE):
+        if before is not None:
+            before(data)
+        writer.write(data)
+        await writer.drain()
+        if after is not None:
+            after(data)
+    if after is not None:
+        after(b"")
+    if writer.can_write_eof():
+        writer.write_eof()
+
+
+class _Gate:
+    """Asks the companion for connections."""
+
+    def __init__(self, link: socket.socket) -> None:
+        link.setblocking(False)
+        self._link = link
+        self._waiting: dict[int, asyncio.Future[socket.socket]] = {}
+        self._numbers = itertools.count(1)
+        asyncio.get_running_loop().add_reader(link.fileno(), self._read)
+
+    async def connect(self, port: int) -> socket.socket:
+        """A socket that is connected to this port of the companion. Raises OSError."""
+        number = next(self._numbers)
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._link.send(json.dumps({"id": number, "port": port}).encode())
+            return await asyncio.wait_for(answer, CONNECT_TIMEOUT)
+        finally:
+            self._waiting.pop(number, None)
+
+    def _read(self) -> None:
+        try:
+            data, ancillary, _, _ = self._link.recvmsg(4096, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, ancillary = b"", []
+        fds = array.array("i")
+        for _, _, rights in ancillary:
+            fds.frombytes(rights[: len(rights) - len(rights) % fds.itemsize])
+        connection = socket.socket(fileno=fds[0]) if fds else None
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._link.fileno())
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(ConnectionResetError("the companion is gone"))
+            return
+        message = json.loads(data)
+        waiting = self._waiting.get(message["id"])
+        if waiting is not None and not waiting.done():
+            if connection is not None:
+                connection.setblocking(False)
+                waiting.set_result(connection)
+                return
+            waiting.set_exception(ConnectionRefusedError(message.get("error", "")))
+        elif connection is not None:
+            connection.close()

@@ -1,0 +1,118 @@
+"""PostgreSQL in a companion: a template, a spare copy of it, and queries that cannot change anything.
+
+``NAME__base`` is the template, ``NAME__spare`` the copy that the next roll-back renames to ``NAME``; the next spare is
+made in the background, while the episode runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deskgym.envs.errors import ServiceError
+from deskgym.envs.provision.services import Postgresql
+
+if TYPE_CHECKING:
+    from deskgym.envs.provision.companions import Companion, Row
+
+TIMEOUT = 60.0
+
+_CLOSE = """
+ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false;
+SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '{name}';
+"""
+
+_AWAIT_SPARE = """
+DO $$ BEGIN
+  FOR k IN 1..3000 LOOP  -- a database is seen here once it is complete
+    IF EXISTS (SELECT FROM pg_database WHERE datname = '{name}__spare') THEN RETURN; END IF;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+  RAISE 'no spare copy of the database was made within 30 s';
+END $$;
+"""
+
+_OWNED_COPY = """
+SELECT quote_ident(pg_get_userbyid(datdba)) AS owner FROM pg_database WHERE datname = '{name}' \\gset
+CREATE DATABASE "{name}__{copy}" TEMPLATE "{template}" OWNER :owner;
+"""
+
+_FINGERPRINT = """
+SELECT md5(coalesce(string_agg(line, E'\\n' ORDER BY line), '')) FROM (
+  SELECT format('%s.%s %s', schemaname, tablename, query_to_xml(format(
+    'SELECT count(*), sum(hashtextextended(t::text, 0)) FROM %I.%I t', schemaname, tablename), true, true, '')) AS line
+  FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
+  UNION ALL SELECT format('%s.%s %s', schemaname, sequencename, last_value) FROM pg_sequences
+  UNION ALL SELECT format('%s.%s %s %s', table_schema, table_name, column_name, data_type)
+    FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+  UNION ALL SELECT format('%s %s %s', rolname, rolsuper, rolcanlogin) FROM pg_roles
+) lines;
+"""
+
+
+def freeze(companion: Companion, data: Postgresql) -> None:
+    """Make the template and the first spare copy."""
+    name = data.database
+    _script(
+        companion,
+        data,
+        _CLOSE.format(name=name)
+        + _OWNED_COPY.format(name=name, copy="base", template=name)
+        + f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS true;'
+        + _OWNED_COPY.format(name=name, copy="spare", template=f"{name}__base"),
+    )
+
+
+def roll_back(companion: Companion, data: Postgresql) -> None:
+    """Put the spare copy in the database's place, and begin to make the next one."""
+    name = data.database
+    _script(
+        companion,
+        data,
+        _AWAIT_SPARE.format(name=name)
+        + _CLOSE.format(name=name)
+        + f'ALTER DATABASE "{name}" RENAME TO "{name}__old"; ALTER DATABASE "{name}__spare" RENAME TO "{name}";',
+    )
+    script = f'DROP DATABASE "{name}__old";' + _OWNED_COPY.format(name=name, copy="spare", template=f"{name}__base")
+    command = ["sh", "-c", 'printf %s "$0" | "$@"', script, *_psql(data, "postgres")]
+    companion.machine.guest.launch(command, user=data.user, cwd="/")
+
+
+def fingerprint(companion: Companion, data: Postgresql) -> str:
+    """A digest of all rows, sequences, columns and roles."""
+    return _script(companion, data, _FINGERPRINT, data.database)
+
+
+def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout: float) -> list[Row]:
+    """The rows of a query, in a transaction that can only read."""
+    script = (
+        "BEGIN TRANSACTION READ ONLY;\nSELECT coalesce(json_agg(row_to_json(result)), '[]') FROM (\n"
+        f"{sql.strip().rstrip(';')}\n) AS result;\nROLLBACK;"
+    )
+    name = data.database
+    if base:
+        _script(companion, data, _AWAIT_SPARE.format(name=name))  # a template must not be in use while it is copied
+        name = f"{name}__base"
+    rows: Any = json.loads(_script(companion, data, script, name, timeout))
+    return list(rows)
+
+
+def execute(companion: Companion, data: Postgresql, statements: str, timeout: float) -> None:
+    """Carry out statements, all or none."""
+    _script(companion, data, f"BEGIN;\n{statements}\n;COMMIT;", data.database, timeout)
+
+
+def _psql(data: Postgresql, database: str) -> list[str]:
+    options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
+    return ["psql", *options, "-h", data.socket, "-p", str(data.port), "-U", data.user, "-d", database]
+
+
+def _script(
+    companion: Companion, data: Postgresql, script: str, database: str = "postgres", timeout: float = TIMEOUT
+) -> str:
+    done = companion.run(_psql(data, database), stdin=script.encode(), timeout=timeout, user=data.user)
+    if done.returncode != 0 or done.timed_out or done.truncated:
+        why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
+        why = "it gives more than 6 MiB" if done.truncated else why
+        raise ServiceError(f"the service {companion.spec.name!r}, database {database!r}: {why}")
+    return done.stdout.decode(errors="replace").strip()

@@ -1,0 +1,217 @@
+"""What a service is, as data: the programs of a companion, when they are ready, and how their data is rolled back."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+Argv = tuple[str, ...]
+Environment = tuple[tuple[str, str], ...]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
+_DATABASE = re.compile(r"[a-z_][a-z0-9_]{0,50}\Z")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """When a program of a service counts as ready: all that is given holds.
+
+    Attributes:
+        port: it accepts connections on 127.0.0.1 at this port.
+        http: ``GET`` of this path at ``port`` is answered with a status below 400.
+        file: this path is there.
+        sql: this query gives at least one row in the service's first database.
+        command: this command, run as the service's user, ends with 0.
+        timeout: seconds from its start.
+    """
+
+    port: int | None = None
+    http: str | None = None
+    file: str | None = None
+    sql: str | None = None
+    command: Argv = ()
+    timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not (self.port or self.file or self.sql or self.command):
+            raise ValueError("a service's program needs a condition of readiness: port, file, sql or command")
+        if self.http is not None and (self.port is None or not self.http.startswith("/")):
+            raise ValueError(
+                f"ready: http={self.http!r}; legal is a path such as '/', with the port that it is asked of"
+            )
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One program of a service, which runs until the service is stopped.
+
+    Attributes:
+        command: program and arguments; it stays in the foreground.
+        ready: when the next one may be started, and in the end the task's setup.
+        user: whom it runs as; "" is the service's user.
+        environment: variables added to the companion's own.
+        folder: working folder.
+    """
+
+    command: Argv
+    ready: Ready
+    user: str = ""
+    environment: Environment = ()
+    folder: str = "/"
+
+
+@dataclass(frozen=True)
+class Sqlite:
+    """A SQLite database, rolled back by SQLite's backup while the service has it open.
+
+    Attributes:
+        path: its file.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Postgresql:
+    """A PostgreSQL database, rolled back by renaming a spare copy, which is made ahead from a template.
+
+    Connections to it are ended, so the service must connect again by itself. Grants and settings of the database itself
+    are not copied, those of its schemas and tables are.
+
+    Attributes:
+        database: its name.
+        user: the system user and the role that may create databases; local connections of it need no password.
+        socket: the folder of the server's socket.
+        port: of the server.
+    """
+
+    database: str
+    user: str = "postgres"
+    socket: str = "/run/postgresql"
+    port: int = 5432
+
+    def __post_init__(self) -> None:
+        if not _DATABASE.match(self.database):
+            raise ValueError(f"database={self.database!r}; legal are lower-case letters, digits and _, 51 at most")
+
+
+@dataclass(frozen=True)
+class Files:
+    """A folder, or one file, rolled back by copying back what has changed.
+
+    Attributes:
+        path: where it is.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Data that only the service's own commands can roll back. They run as the service's user.
+
+    Attributes:
+        command: rolls it back.
+        fingerprint: prints what is equal for equal data; () takes nothing of it into the fingerprint.
+    """
+
+    command: Argv
+    fingerprint: Argv = ()
+
+
+Data = Sqlite | Postgresql | Files | Restore
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A folder that the desktop and the companion share, empty at the start of every episode.
+
+    What is written there is limited by no machine's ``disk_mb``.
+
+    Attributes:
+        desktop: where the desktop has it.
+        companion: where the companion has it.
+        owner: whose it is on both sides: ``"agent"`` (both may write) or ``"guest"`` (the agent may only read).
+    """
+
+    desktop: str
+    companion: str
+    owner: str = "agent"
+
+
+@dataclass(frozen=True)
+class ServiceSpec:
+    """A service that tasks use: a web application with its database, say. It runs in a companion of the desktop.
+
+    It is data only: hashable, and companions are kept by it.
+
+    Attributes:
+        name: as in ``setup.companions[name]``.
+        daemons: its programs, started in this order, each once the one before is ready.
+        ports: what the desktop reaches on 127.0.0.1.
+        data: what is rolled back before every episode; the first ``Sqlite`` or ``Postgresql`` is what ``sql`` asks.
+        watch: more files and folders that no episode may change: where one does, the companion is replaced.
+        user: whom its programs run as: ``"agent"`` (the companion's ordinary user, uid 1000), ``"guest"`` (root in the
+            companion) or a system user such as ``"postgres"``.
+        layers: recipes of the prepared layers that lie under the companion's files, tool environments among them.
+        files: path and text of files that are written before anything runs.
+        before: commands that run to their end before the first program starts, as the service's user.
+        secrets: names of environment variables that get a random value in every companion, such as a password of the
+            administrator; see ``Companion.secrets``.
+        uncounted: globs of paths that answer when there is news, such as ``"/poll/*"``: a page does not count as
+            loading because of them.
+        shared: folders that the desktop sees too.
+        memory_mb: memory of all its processes and written files together, in MiB.
+        disk_mb: what it may write in all, in MiB.
+        processes: how many processes and threads may live at once.
+
+    Raises:
+        ValueError: a value is not legal; the message says what is.
+    """
+
+    name: str
+    daemons: tuple[Daemon, ...]
+    ports: tuple[int, ...] = ()
+    data: tuple[Data, ...] = ()
+    watch: tuple[str, ...] = ()
+    user: str = "agent"
+    layers: tuple[Any, ...] = ()
+    files: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    before: tuple[Argv, ...] = ()
+    secrets: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
+    shared: tuple[Shared, ...] = ()
+    memory_mb: int = 1024
+    disk_mb: int = 1024
+    processes: int = 512
+
+    def __post_init__(self) -> None:
+        if not _NAME.match(self.name):
+            raise ValueError(f"a service's name is such as 'shop', got {self.name!r}")
+        if not self.daemons:
+            raise ValueError(f"the service {self.name!r} has no daemons: give at least one program to start")
+        for port in self.ports:
+            if not 0 < port < 1 << 16:
+                raise ValueError(f"the service {self.name!r} has the port {port!r}; legal are 1 to 65535")
+        for name in self.secrets:
+            if not _VARIABLE.match(name):
+                raise ValueError(f"the service {self.name!r} has the secret {name!r}; legal are names of variables")
+        for path in self.paths:
+            if not path.startswith("/") or posixpath.normpath(path) != path:
+                raise ValueError(
+                    f"the service {self.name!r} has the path {path!r}; legal are absolute ones, normalised"
+                )
+        try:
+            hash(self)
+        except TypeError as error:
+            raise ValueError(f"the service {self.name!r} must be hashable, with tuples for lists: {error}") from None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths that it names."""
+        data = [item.path for item in self.data if isinstance(item, Sqlite | Files)]
+        shared = [path for folder in self.shared for path in (folder.desktop, folder.companion)]
+        return (*data, *self.watch, *(path for path, _ in self.files), *shared)
