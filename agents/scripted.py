@@ -11,6 +11,7 @@ import gymnasium
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.task_suites.core.verify.inputs import Mutable
 
 
 class ScriptAgent:
@@ -77,3 +78,26 @@ class WrongAgent(ScriptAgent):
                 + (f"; did you mean {near[0]!r}?" if near else "")
             )
         return env.attempt(self.name)
+
+
+class MutantAgent(ScriptAgent):
+    """Plays a mutant of the task's oracle: see ``deskgym verify --mutants``.
+
+    Args:
+        name: which; of the suite's ``mutants(task)``.
+
+    Raises:
+        TaskError: from ``reset``, when the task has no such mutant.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
+        """The mutant's actions."""
+        mutants = env.suite.mutants(task) if isinstance(env.suite, Mutable) else {}
+        if self.name not in mutants:
+            names = ", ".join(mutants) or "none"
+            raise TaskError(f"task {task.id!r} has no mutant {self.name!r}; it has {names}")
+        return env.attempt(mutants[self.name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -152,9 +152,10 @@ class AnalysisEnv(MachineEnv):
         """Texts that solve the current task; see ``MachineEnv.oracle``."""
         return self._current().oracle(None)
 
-    def attempt(self, name: str) -> Iterator[str]:
-        """Texts of a wrong attempt; see ``MachineEnv.attempt``."""
-        return self._current().wrong_attempts[name](None)
+    def attempt(self, attempt: str | Callable[[Any], Iterator[str]]) -> Iterator[str]:
+        """Texts of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
+        script = self._current().wrong_attempts[attempt] if isinstance(attempt, str) else attempt
+        return script(None)
 
     @property
     def done(self) -> str:

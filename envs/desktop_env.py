@@ -19,7 +19,7 @@ from deskgym.envs.action.scripted import as_actions
 from deskgym.envs.action.spaces import ComputerActionSpace, parse_computer_action
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.displays.base import SettlePolicy, StepReport
-from deskgym.envs.episode import TaskLike, TaskSource
+from deskgym.envs.episode import Script, TaskLike, TaskSource
 from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, near
 from deskgym.envs.machine_env import MachineEnv, Performed
 from deskgym.envs.machines.base import Machine
@@ -187,9 +187,10 @@ class DesktopEnv(MachineEnv):
         """Actions that solve the current task; see ``MachineEnv.oracle``. Look at the screen between them."""
         return self.play(self._current().oracle(self.screen))
 
-    def attempt(self, name: str) -> Iterator[Any]:
-        """Actions of a wrong attempt; see ``MachineEnv.attempt``."""
-        return self.play(self._current().wrong_attempts[name](self.screen))
+    def attempt(self, attempt: str | Script) -> Iterator[Any]:
+        """Actions of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
+        script = self._current().wrong_attempts[attempt] if isinstance(attempt, str) else attempt
+        return self.play(script(self.screen))
 
     @property
     def done(self) -> Any:

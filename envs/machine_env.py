@@ -279,8 +279,8 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         """
 
     @abstractmethod
-    def attempt(self, name: str) -> Iterator[Any]:
-        """Actions of one of the current task's wrong attempts, likewise. Raises KeyError."""
+    def attempt(self, attempt: str | Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+        """Actions of one of the current task's wrong attempts by name (raises KeyError), or of any other script."""
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STYLES = {
     "solved": "green", "ok": "green", "pass": "green", "failed": "yellow", "unfinished": "yellow", "changed": "yellow",
     "warn": "yellow", "error": "bold red", "fault": "bold magenta", "wrong": "bold red", "missing": "bold red",
-    "fail": "bold red",
+    "fail": "bold red", "equivalent": "green", "survived": "bold red",
 }  # fmt: skip
 """Colours of the words that tell an outcome, by the first word of a cell."""
 

@@ -1,10 +1,13 @@
-"""Verify: play every task's oracle (must earn 1), nothing and its wrong attempts (must earn 0) on repeated resets."""
+"""Verify: play what is not proven yet; oracles must earn 1, doing nothing and wrong attempts 0. Keeps a ledger."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +17,31 @@ from deskgym.cli.run import matching
 from deskgym.cli.tasks import describe
 
 if TYPE_CHECKING:
-    from deskgym.cli.verifying import Attempt, AttemptReport
+    from deskgym.envs.episode import TaskSource
+    from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
+    from deskgym.task_suites.core.verify.ledger import Ledger
+
+KEPT_WITH = {"machine": "sandbox", "mode": "corrected"} | dict.fromkeys(
+    ("action", "observation", "screen", "episode", "source", "split")
+)
+"""The options with which a proof is kept: the ledger is of what users get unless they ask for something else."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """SUITE, its tasks, how often and where."""
+    """SUITE, its tasks, which of them, how often and where."""
     add_tasks(parser, suite_needed=False)
     parser.add_argument("--task", metavar="GLOB", help="a task id or a glob over ids (default: all)")
-    parser.add_argument("--resets", type=int, default=3, metavar="N", help="episodes per attempt (default: 3)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first reset's seed (default: 0)")
+    parser.add_argument("--resets", type=int, metavar="N", help="episodes per attempt (default: 3; of a mutant 1)")
+    parser.add_argument("--seed", type=int, metavar="S", help="the first reset's seed (default: 0), or the sample's")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that play at once (default: 1)")
+    parser.add_argument("--all", action="store_true", help="play the tasks too whose proof in the ledger still holds")
+    parser.add_argument("--sample", type=float, metavar="SHARE", help="play a random share of the tasks, proven or not")
+    parser.add_argument("--check", action="store_true", help="play nothing: fail where a task has no proof that holds")
+    parser.add_argument("--strict-versions", action="store_true", help="other versions of packages end a proof too")
+    parser.add_argument(
+        "--retry", action="store_true", help="play once more, alone, what may be a busy machine's fault"
+    )
+    parser.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
     parser.add_argument("--rescore", metavar="DIR", help="score the episodes recorded in DIR again instead of playing")
     add_env(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -38,68 +56,217 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.suite is None:
         raise ValueError("verify needs a SUITE, or --rescore DIR")
     for option in ("resets", "workers"):
-        if getattr(arguments, option) < 1:
+        if (getattr(arguments, option) or 1) < 1 or getattr(arguments, option) == 0:
             raise ValueError(f"--{option} {getattr(arguments, option)}; legal is a number from 1 up")
-    attempts, unsupported = _attempts(arguments)
-    reports = _verify(arguments, attempts)
-    rows = [_row(task, [report for report in reports if report.attempt.task == task]) for task in _tasks(attempts)]
+    if arguments.sample is not None and not 0 < arguments.sample <= 1:
+        raise ValueError(f"--sample {arguments.sample}; legal is a share above 0, up to 1")
+    if arguments.mutants:
+        from deskgym.cli.mutants import play_mutants
+
+        return play_mutants(arguments)
+    if arguments.check:
+        return _check(arguments)
+    return _play(arguments)
+
+
+@dataclass
+class Plan:
+    """What is to be played, and what is not.
+
+    Attributes:
+        attempts: by task.
+        unsupported: tasks that cannot be played, with the reason.
+        unchanged: tasks whose proof holds.
+        sampled: the seed of the sample, or None.
+    """
+
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    unsupported: dict[str, str] = field(default_factory=dict)
+    unchanged: list[str] = field(default_factory=list)
+    sampled: int | None = None
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    source, resets = tasks_of(arguments), arguments.resets or 3
+    ledger = _ledger(arguments, source)
+    plan = _plan(arguments, source, ledger)
+    if plan.sampled is not None:
+        note(f"a sample of {len(plan.attempts)} tasks; the same one: --sample {arguments.sample} --seed {plan.sampled}")
+    seed = (arguments.seed or 0) if plan.sampled is None else 0
+    reports: dict[str, list[AttemptReport]] = defaultdict(list)
+
+    def keep(report: AttemptReport) -> None:
+        task = report.attempt.task
+        reports[task].append(report)
+        if ledger is not None and len(reports[task]) == len(plan.attempts[task]):
+            _keep(source, ledger, task, reports[task])
+
+    attempts = [attempt for each in plan.attempts.values() for attempt in each]
+    play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
+    flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
+    if ledger is not None and arguments.task is None and plan.sampled is None:
+        ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged])
+    rows = [_row(task, reports[task]) for task in plan.attempts]
     failed = sum(not row["ok"] for row in rows)
+    ok = bool(rows or plan.unchanged) and not failed
     if arguments.json:
-        print_json(
-            {"suite": arguments.suite, "ok": bool(rows) and not failed, "tasks": rows, "unsupported": unsupported}
-        )
+        found = {"suite": arguments.suite, "ok": ok, "tasks": rows, "unsupported": plan.unsupported}
+        print_json({**found, "unchanged": plan.unchanged, "flaky": flaky, "sample_seed": plan.sampled})
     else:
-        _print(arguments, rows, unsupported)
-    return int(failed > 0 or not rows)
+        _print(arguments, resets, rows, plan)
+    return int(not ok)
 
 
-def _attempts(arguments: argparse.Namespace) -> tuple[list[Attempt], dict[str, str]]:
-    """What to play, and the tasks that cannot be played, with the reason."""
-    from deskgym.cli.verifying import attempts_of
+def _ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | None:
+    """The suite's ledger, or None where proofs are not kept, which is said."""
+    from deskgym.task_suites.core.verify.inputs import Provable
+    from deskgym.task_suites.core.verify.ledger import Ledger, ledger_path
 
-    source = tasks_of(arguments)
-    attempts: list[Attempt] = []
-    unsupported: dict[str, str] = {}
-    for task in matching(arguments):
+    other = [f"--{name}" for name, value in KEPT_WITH.items() if getattr(arguments, name) != value]
+    if other or not isinstance(source, Provable):
+        why = f"played with {', '.join(other)}" if other else "these tasks are not ours"
+        note(f"no proof is kept or looked up: {why}")
+        return None
+    ledger = Ledger(ledger_path(arguments.suite))
+    if not ledger.writable and not arguments.check:
+        note(f"no proof is kept: {ledger.path} cannot be written")
+        return None
+    return ledger
+
+
+def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | None) -> Plan:
+    from deskgym.task_suites.core.verify.attempts import attempts_of
+
+    plan, tasks = Plan(), matching(arguments)
+    if arguments.sample is not None:
+        plan.sampled = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
+        tasks = sorted(random.Random(plan.sampled).sample(tasks, max(1, round(arguments.sample * len(tasks)))))
+    everything = ledger is None or arguments.all or arguments.sample is not None
+    for task in tasks:
+        if not everything and not _reason(arguments, source, ledger, task):
+            plan.unchanged.append(task)
+            continue
         row = describe(source, task)
         if row["supported"]:
-            attempts += attempts_of(task, row["wrong_attempts"])
+            plan.attempts[task] = attempts_of(task, row["wrong_attempts"])
         else:
-            unsupported[task] = row["reason"]
-    return attempts, unsupported
+            plan.unsupported[task] = row["reason"]
+    return plan
 
 
-def _verify(arguments: argparse.Namespace, attempts: Sequence[Attempt]) -> list[AttemptReport]:
+def _reason(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | None, task: str) -> str:
+    """Why a task has no proof that holds, or ""."""
+    from deskgym.envs.errors import TaskError
+    from deskgym.task_suites.core.verify.inputs import Provable
+
+    proof = ledger.proofs.get(task) if ledger else None
+    if proof is None or not isinstance(source, Provable):
+        return "it has no proof"
+    try:
+        inputs = source.proof_inputs(task)
+    except TaskError as error:
+        return str(error)
+    other = proof.other_versions(inputs) if arguments.strict_versions else {}
+    changed = ", ".join(f"{name} {versions}" for name, versions in other.items())
+    return proof.stale(inputs) or (f"other versions: {changed}" if changed else "")
+
+
+def _keep(source: TaskSource, ledger: Ledger, task: str, reports: Sequence[AttemptReport]) -> None:
+    """A task's proof into the ledger; out of it what is not proven any more."""
+    from deskgym.task_suites.core.verify.attempts import problems_of
+    from deskgym.task_suites.core.verify.inputs import Provable
+    from deskgym.task_suites.core.verify.ledger import proof_of
+
+    if isinstance(source, Provable):
+        ledger.keep(task, None if problems_of(reports) else proof_of(source.proof_inputs(task), reports))
+
+
+def play_attempts(
+    arguments: argparse.Namespace,
+    attempts: Sequence[Attempt],
+    resets: int,
+    seed: int,
+    workers: int,
+    each: Callable[[AttemptReport], None],
+) -> None:
+    """Play attempts with a progress bar, and hand on each report."""
     from deskgym.cli.verifying import verify
 
     make = partial(make_env, arguments.record, **env_kwargs(arguments))
-    reports: list[AttemptReport] = []
-    with (
-        progress(arguments.json) as bar,
-        closing(
-            verify(make, attempts, resets=arguments.resets, seed=arguments.seed, workers=arguments.workers)
-        ) as running,
-    ):
-        episodes = bar.add_task("episodes", total=len(attempts) * arguments.resets)
+    running = verify(make, attempts, resets=resets, seed=seed, workers=workers) if attempts else (_ for _ in ())
+    with progress(arguments.json) as bar, closing(running):
+        episodes = bar.add_task("episodes", total=len(attempts) * resets)
         for report in running:
-            reports.append(report)
-            bar.update(
-                episodes, advance=len(report.results), description=f"{report.attempt.task} {report.attempt.agent}"
-            )
+            bar.update(episodes, advance=resets, description=f"{report.attempt.task} {report.attempt.agent}")
             for problem in report.problems:
                 note(f"{report.attempt.task}: {problem}")
-    return reports
+            each(report)
 
 
-def _tasks(attempts: Sequence[Attempt]) -> list[str]:
-    return list(dict.fromkeys(attempt.task for attempt in attempts))
+def _retry(
+    arguments: argparse.Namespace,
+    reports: dict[str, list[AttemptReport]],
+    resets: int,
+    seed: int,
+    keep: Callable[[AttemptReport], None],
+) -> list[str]:
+    """Play once more, alone, what went wrong and may be a busy machine's doing; what passes then is named as flaky."""
+    again = [report for each in reports.values() for report in each if report.problems and report.may_be_luck]
+    before = {report.attempt: report.problems for report in again}
+    for report in again:
+        reports[report.attempt.task].remove(report)
+    flaky: list[str] = []
+
+    def second(report: AttemptReport) -> None:
+        keep(report)
+        if not report.problems:
+            flaky.append(f"{report.attempt.task}: {before[report.attempt][0]}")
+            note(f"flaky, passed when it was played once more: {flaky[-1]}")
+
+    play_attempts(arguments, list(before), resets, seed, 1, second)
+    return flaky
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Fail where a task has no proof that holds."""
+    source = tasks_of(arguments)
+    ledger, tasks = _ledger(arguments, source), matching(arguments)
+    if ledger is None:
+        raise ValueError("--check reads the ledger; leave out the other options")
+    reasons = {task: reason for task in tasks if (reason := _reason(arguments, source, ledger, task))}
+    versions = {} if arguments.strict_versions else _other_versions(source, ledger, set(tasks) - set(reasons))
+    if arguments.json:
+        found = {"suite": arguments.suite, "ok": not reasons, "tasks": len(tasks), "unproven": reasons}
+        print_json({**found, "other_versions": versions})
+        return int(bool(reasons))
+    for task, reason in reasons.items():
+        print(f"{task}: {reason}")
+    for change, count in versions.items():
+        print(f"{count} tasks were proven with another version: {change}")
+    print(f"{arguments.suite}: {len(tasks) - len(reasons)} of {len(tasks)} tasks are proven ({ledger.path})")
+    if reasons:
+        print(f"prove the others with: deskgym verify {arguments.suite}")
+    return int(bool(reasons))
+
+
+def _other_versions(source: TaskSource, ledger: Ledger, tasks: set[str]) -> dict[str, int]:
+    """Which packages have other versions here than in the proofs, and in how many."""
+    from deskgym.task_suites.core.verify.inputs import Provable
+
+    counts: dict[str, int] = defaultdict(int)
+    if not isinstance(source, Provable):
+        return counts
+    for task in tasks:
+        for name, versions in ledger.proofs[task].other_versions(source.proof_inputs(task)).items():
+            counts[f"{name} {versions}"] += 1
+    return dict(counts)
 
 
 def _row(task: str, reports: Sequence[AttemptReport]) -> dict[str, Any]:
     """One task's reports together."""
-    problems = [problem for report in reports for problem in report.problems]
-    if not any(report.attempt.agent.startswith("wrong:") for report in reports):
-        problems.append("the task has no wrong attempt")
+    from deskgym.task_suites.core.verify.attempts import problems_of
+
+    problems = problems_of(reports)
     return {
         "task": task,
         "ok": not problems,
@@ -117,28 +284,30 @@ def _row(task: str, reports: Sequence[AttemptReport]) -> dict[str, Any]:
     }
 
 
-def _print(arguments: argparse.Namespace, rows: Sequence[dict[str, Any]], unsupported: dict[str, str]) -> None:
+def _print(arguments: argparse.Namespace, resets: int, rows: Sequence[dict[str, Any]], plan: Plan) -> None:
     good = sum(row["ok"] for row in rows)
-    print_table(
-        f"verify {arguments.suite}: {arguments.resets} resets each; columns are episodes that went as they must",
-        ("task", "oracle = 1", "no-op = 0", "wrong = 0", "seconds", "outcome"),
-        (
+    if rows:
+        print_table(
+            f"verify {arguments.suite}: {resets} resets each; columns are episodes that went as they must",
+            ("task", "oracle = 1", "no-op = 0", "wrong = 0", "seconds", "outcome"),
             (
-                row["task"],
-                _count(row, "oracle"),
-                _count(row, "noop"),
-                _count(row, "wrong:"),
-                f"{row['seconds']:.1f}",
-                "ok" if row["ok"] else f"wrong: {row['problems'][0]}" + _more(len(row["problems"]) - 1),
-            )
-            for row in rows
-        ),
-    )
+                (
+                    row["task"],
+                    _count(row, "oracle"),
+                    _count(row, "noop"),
+                    _count(row, "wrong:"),
+                    f"{row['seconds']:.1f}",
+                    "ok" if row["ok"] else f"wrong: {row['problems'][0]}" + _more(len(row["problems"]) - 1),
+                )
+                for row in rows
+            ),
+        )
     print(
         f"{good} of {len(rows)} tasks are as they must be"
-        + (f"; {len(unsupported)} not supported" if unsupported else "")
+        + (f"; {len(plan.unchanged)} not played, their proofs hold" if plan.unchanged else "")
+        + (f"; {len(plan.unsupported)} not supported" if plan.unsupported else "")
     )
-    for task, reason in unsupported.items():
+    for task, reason in plan.unsupported.items():
         print(f"  not supported: {task}: {reason}")
 
 

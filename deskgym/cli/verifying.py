@@ -1,16 +1,15 @@
-"""What ``deskgym verify`` checks of a task: its oracle earns 1, doing nothing and every wrong attempt earn 0."""
+"""Plays the attempts of ``deskgym verify``, in this process or in several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deskgym.agents.base import EpisodeResult
 from deskgym.agents.loading import make_agent
 from deskgym.cli.playing import play
+from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
 from deskgym.workers import run_jobs
 
 if TYPE_CHECKING:
@@ -20,56 +19,6 @@ SHARES = 4
 """Into how many shares each worker's work is cut: they are done at different times."""
 
 MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One way of playing a task, and the score that it must get.
-
-    Attributes:
-        task: id of a task or template.
-        agent: name for ``make_agent``.
-        expected: 1 for the oracle, else 0.
-    """
-
-    task: str
-    agent: str
-    expected: float
-
-
-@dataclass(frozen=True)
-class AttemptReport:
-    """An attempt and how its episodes went, one per reset."""
-
-    attempt: Attempt
-    results: tuple[EpisodeResult, ...]
-
-    @property
-    def problems(self) -> list[str]:
-        """What is not as it must be, one text per episode."""
-        problems = []
-        for result in self.results:
-            prefix = f"{self.attempt.agent} seed {result.seed}: "
-            if result.outcome not in ("solved", "failed"):
-                problems.append(f"{prefix}{result.outcome}: {result.message}")
-            elif result.score != self.attempt.expected:
-                found = f" ({result.message})" if result.message else ""
-                problems.append(f"{prefix}score {result.score:g}, must be {self.attempt.expected:g}{found}")
-        return problems
-
-    @property
-    def good(self) -> int:
-        """Episodes that went as they must."""
-        return len(self.results) - len(self.problems)
-
-
-def attempts_of(task: str, wrong: Sequence[str]) -> list[Attempt]:
-    """All attempts on a task: its oracle, doing nothing, and the wrong attempts of these names."""
-    return [
-        Attempt(task, "oracle", 1.0),
-        Attempt(task, "noop", 0.0),
-        *(Attempt(task, f"wrong:{name}", 0.0) for name in wrong),
-    ]
 
 
 def verify(

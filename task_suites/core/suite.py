@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from deskgym.envs.episode import Script
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
 from deskgym.task_suites.core.template import Template
+from deskgym.task_suites.core.verify.inputs import ProofInputs, inputs_of
+from deskgym.task_suites.core.verify.mutants import mutants_of
 
 SEEDS = 2**31
 """Instances are numbered 0 to this."""
@@ -120,6 +123,18 @@ class TaskSuite:
         if seed is not None and not 0 <= seed < SEEDS:
             raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
         return template.instance(seed or 0)
+
+    def proof_inputs(self, task_id: str) -> ProofInputs:
+        """What the proof of a template depends on."""
+        return inputs_of(self.templates[task_id])
+
+    def mutants(self, task: Task) -> Mapping[str, Script]:
+        """Changed oracles of an instance by name; none of them may earn the reward."""
+        return mutants_of(self.templates[task.id.partition("#")[0]], task)
+
+    def equivalent_mutants(self, task_id: str) -> Mapping[str, str]:
+        """Those of a template that solve it too: name → why."""
+        return self.templates[task_id].file.equivalent_mutants
 
     def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> Task:
         """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.

@@ -33,6 +33,7 @@ class TaskFile:
         difficulty: how hard it is for a person who knows the program.
         oracle: steps that solve it.
         wrong: scripts that must not earn the reward, by name; at least one.
+        equivalent_mutants: changes of the oracle that solve the task too, such as ``drop 3``, and why they do.
         checks: all must pass; may be left out only where FAIL is right.
         verbose: the instruction as steps to follow.
         params: the parameters: drawn, or derived from those before.
@@ -62,6 +63,7 @@ class TaskFile:
     oracle: list[Any]
     wrong: dict[str, list[Any]]
     checks: list[Any] = field(default_factory=list)
+    equivalent_mutants: dict[str, str] = field(default_factory=dict)
     verbose: list[str] = field(default_factory=list)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     where: list[dict[str, Any]] = field(default_factory=list)

@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 from fake_suite import FakeSource
 
-from deskgym.cli.verifying import attempts_of, verify
+from deskgym.cli.verifying import verify
 from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.task_suites.core.verify.attempts import attempts_of
 from deskgym.workers import run_jobs
 
 

@@ -13,7 +13,7 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
 from deskgym.cli.main import main
 from deskgym.cli.playing import play
-from deskgym.cli.verifying import attempts_of
+from deskgym.task_suites.core.verify.attempts import attempts_of
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
 from deskgym.envs.errors import SetupError, TaskError

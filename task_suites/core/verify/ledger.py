@@ -1,0 +1,156 @@
+"""The ledger: which proofs of a suite's tasks hold, one line of JSON per task, in a file beside the tasks."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deskgym import __version__, task_suites
+from deskgym.envs.errors import TaskError
+from deskgym.task_suites.core.verify.attempts import AttemptReport
+from deskgym.task_suites.core.verify.inputs import ProofInputs
+
+NAME = "proofs.jsonl"
+_SUITES = Path(task_suites.__file__).parent
+
+
+def ledger_path(suite: str) -> Path:
+    """Where a suite's ledger lies: in the folder of the suite of that name, or in a folder of the user's."""
+    own = _SUITES / suite
+    return (own if suite.isidentifier() and (own / "suite.py").is_file() else Path(suite)) / NAME
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found when a task was played, and what it was made of then.
+
+    Attributes:
+        file: digest of the task's file and of what the core makes of it.
+        code: digest of the sources that decide its outcome.
+        oracle: the oracle's score in every episode: 1.
+        noop: that of doing nothing: 0.
+        wrong: how many wrong attempts earned 0.
+        resets: episodes per attempt.
+        seed: of the first of them.
+        date: of the day, UTC.
+        deskgym: its version.
+        versions: of packages and libraries on the machine that played it.
+    """
+
+    file: str
+    code: str
+    oracle: float
+    noop: float
+    wrong: int
+    resets: int
+    seed: int
+    date: str
+    deskgym: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def stale(self, inputs: ProofInputs) -> str:
+        """What has changed since, or ""."""
+        if self.file != inputs.file:
+            return "its task file has changed, or what is made of it"
+        return "the code that it uses has changed" if self.code != inputs.code else ""
+
+    def other_versions(self, inputs: ProofInputs) -> dict[str, str]:
+        """What was played with another version than is installed here: name → ``"then -> now"``."""
+        now = inputs.versions
+        return {
+            name: f"{self.versions.get(name) or 'none'} -> {now.get(name) or 'none'}"
+            for name in sorted({*self.versions, *now})
+            if self.versions.get(name) != now.get(name)
+        }
+
+
+def proof_of(inputs: ProofInputs, reports: Sequence[AttemptReport]) -> Proof:
+    """The proof that these reports, which have no problems, are."""
+    first = reports[0].results[0]
+    return Proof(
+        file=inputs.file,
+        code=inputs.code,
+        oracle=1.0,
+        noop=0.0,
+        wrong=sum(report.attempt.agent.startswith("wrong:") for report in reports),
+        resets=len(reports[0].results),
+        seed=first.seed or 0,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        deskgym=__version__,
+        versions=inputs.versions,
+    )
+
+
+class Ledger:
+    """The proofs of a suite in a file. Two processes may write it at the same time.
+
+    Args:
+        path: the file; it need not be there.
+
+    Raises:
+        TaskError: a line is no proof.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.proofs = self._read()
+
+    @property
+    def writable(self) -> bool:
+        """Whether proofs can be kept here."""
+        return os.access(self.path if self.path.exists() else self.path.parent, os.W_OK)
+
+    def keep(self, task: str, proof: Proof | None) -> None:
+        """Write a proof; None removes it. One that still holds and has more resets stays.
+
+        Raises:
+            OSError: the folder takes no file.
+        """
+        with self._locked():
+            self.proofs = self._read()
+            old = self.proofs.pop(task, None)
+            if proof and old and (old.file, old.code) == (proof.file, proof.code) and old.resets > proof.resets:
+                proof = old
+            self._write({**self.proofs, **({task: proof} if proof else {})})
+
+    def retain(self, tasks: Iterable[str]) -> None:
+        """Remove the proofs of all other tasks: they are gone."""
+        kept = set(tasks)
+        with self._locked():
+            proofs = self._read()
+            if set(proofs) - kept:
+                self._write({task: proof for task, proof in proofs.items() if task in kept})
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def _read(self) -> dict[str, Proof]:
+        lines = self.path.read_text().splitlines() if self.path.is_file() else []
+        proofs = {}
+        for k, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                task = entry.pop("task")
+                proofs[task] = Proof(**entry)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise TaskError(f"{self.path}:{k}: this line is no proof ({error}); remove it") from error
+        return proofs
+
+    def _write(self, proofs: dict[str, Proof]) -> None:
+        self.proofs = dict(sorted(proofs.items()))
+        lines = (json.dumps({"task": task, **asdict(proof)}) for task, proof in self.proofs.items())
+        new = self.path.with_suffix(".new")
+        new.write_text("".join(f"{line}\n" for line in lines))
+        new.replace(self.path)

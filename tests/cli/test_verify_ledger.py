@@ -1,0 +1,172 @@
+"""The ledger of proofs and the mutants, by the command line, over a user's folder of tasks on the fake machine."""
+
+import json
+
+import pytest
+
+from deskgym.cli import verify
+from deskgym.task_suites.core.verify.ledger import Ledger
+
+FAKE = ("--machine", "fake")
+TASK = """\
+id: sums/{name}
+title: A sum
+instruction: What is {{a}} + {{b}}?
+difficulty: easy
+end: answer
+params:
+  a: {{integer: [1, 99]}}
+  b: {{integer: [1, 99]}}
+  sum: {{formula: a + b}}
+where:
+  - formula: a != b
+setup:
+  - write: {{path: /home/user/start, text: "{{a}}"}}
+checks:
+  - answer.number: {{to: "{{sum}}", abs: {within}}}
+oracle:
+  - answer: "{{sum}}"
+wrong:
+  difference:
+    - answer: "-{{b}}"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two tasks of a user's, whose proofs on a fake machine are kept."""
+    monkeypatch.setitem(verify.KEPT_WITH, "machine", "fake")
+    tasks = tmp_path / "my_tasks"
+    tasks.mkdir()
+    for name in ("one", "two"):
+        (tasks / f"{name}.yaml").write_text(TASK.format(name=name, within=0))
+    return tasks
+
+
+def played(cli, folder, *options, status=0):
+    code, out, err = cli("verify", str(folder), "--resets", "2", *FAKE, "--json", *options)
+    assert code == status, err
+    return [row["task"] for row in json.loads(out)["tasks"]]
+
+
+def test_what_is_proven_is_not_played_again(cli, folder):
+    assert played(cli, folder) == ["sums/one", "sums/two"]
+    proof = Ledger(folder / "proofs.jsonl").proofs["sums/one"]
+    assert (proof.oracle, proof.noop, proof.wrong, proof.resets, proof.seed) == (1, 0, 1, 2, 0)
+    assert played(cli, folder) == []
+    assert played(cli, folder, "--all") == ["sums/one", "sums/two"]
+
+
+def test_a_changed_task_is_played_again_and_no_other(cli, folder):
+    played(cli, folder)
+    path = folder / "one.yaml"
+    path.write_text("# a comment changes nothing\n" + path.read_text().replace("title: A sum", "title: Another title"))
+    assert played(cli, folder) == []
+    path.write_text(path.read_text().replace("[1, 99]", "[1, 98]", 1))
+    assert played(cli, folder) == ["sums/one"]
+
+
+def test_what_the_core_makes_of_a_file_counts(cli, folder, monkeypatch):
+    from deskgym.task_suites.core import params
+
+    played(cli, folder)
+    draws = {**params.BUILTIN, "integer": lambda rng, bounds, step=1: params.integer(rng, bounds, step) // 2 * 2 + 1}
+    monkeypatch.setattr(params, "BUILTIN", draws)
+    assert played(cli, folder) == ["sums/one", "sums/two"]
+
+
+def test_check_names_each_task_and_what_mends_it(cli, folder):
+    played(cli, folder, "--task", "sums/one")
+    status, out, _ = cli("verify", str(folder), "--check", *FAKE)
+    assert status == 1
+    assert "sums/two: it has no proof" in out and "sums/one" not in out.replace(str(folder), "")
+    assert f"deskgym verify {folder}" in out
+    played(cli, folder)
+    status, out, _ = cli("verify", str(folder), "--check", *FAKE)
+    assert status == 0 and "2 of 2 tasks are proven" in out
+
+
+def test_a_task_that_fails_loses_its_proof(cli, folder):
+    played(cli, folder)
+    path = folder / "two.yaml"
+    path.write_text(path.read_text().replace("abs: 0", "abs: 999"))
+    assert played(cli, folder, status=1) == ["sums/two"]
+    assert list(Ledger(folder / "proofs.jsonl").proofs) == ["sums/one"]
+    path.unlink()
+    played(cli, folder)
+    assert list(Ledger(folder / "proofs.jsonl").proofs) == ["sums/one"]
+
+
+def test_a_sample_is_random_and_its_seed_gives_it_again(cli, folder):
+    played(cli, folder)
+    _, out, err = cli("verify", str(folder), *FAKE, "--sample", "0.5", "--json")
+    seed = json.loads(out)["sample_seed"]
+    assert f"--seed {seed}" in err
+    first = [row["task"] for row in json.loads(out)["tasks"]]
+    assert len(first) == 1
+    assert played(cli, folder, "--sample", "0.5", "--seed", str(seed)) == first
+
+
+def test_other_versions_are_shown_and_count_only_where_asked(cli, folder):
+    played(cli, folder)
+    path = folder / "proofs.jsonl"
+    path.write_text(path.read_text().replace('"versions": {}', '"versions": {"frotz": "1.0"}'))
+    status, out, _ = cli("verify", str(folder), "--check", *FAKE)
+    assert status == 0 and "2 tasks were proven with another version: frotz 1.0 -> none" in out
+    status, out, _ = cli("verify", str(folder), "--check", "--strict-versions", *FAKE)
+    assert status == 1 and "sums/one: other versions: frotz 1.0 -> none" in out
+
+
+def test_with_other_options_no_proof_is_kept(cli, folder):
+    code, _, err = cli("verify", str(folder), "--resets", "1", *FAKE, "--action", "code")
+    assert code == 0 and "no proof is kept or looked up: played with --action" in err
+    assert not (folder / "proofs.jsonl").exists()
+
+
+def test_a_broken_line_is_named(cli, folder):
+    (folder / "proofs.jsonl").write_text('{"task": "sums/one", "frotz": 1}\n')
+    status, _, err = cli("verify", str(folder), *FAKE)
+    assert status == 1 and "proofs.jsonl:1: this line is no proof" in err
+
+
+def test_mutants_are_killed_by_a_sharp_check_and_survive_a_loose_one(cli, folder):
+    status, out, _ = cli("verify", str(folder), "--mutants", *FAKE, "--json")
+    found = {(row["task"], row["mutant"]): row["outcome"] for row in json.loads(out)["mutants"]}
+    assert status == 0 and found == {("sums/one#0", "other sum"): "killed", ("sums/two#0", "other sum"): "killed"}
+    path = folder / "two.yaml"
+    path.write_text(path.read_text().replace("abs: 0", "abs: 999"))
+    status, out, _ = cli("verify", str(folder), "--mutants", *FAKE)
+    assert status == 1 and "survived" in out and "answer.number" in out
+    path.write_text(path.read_text() + "equivalent_mutants:\n  other sum: any number will do\n")
+    status, out, _ = cli("verify", str(folder), "--mutants", *FAKE)
+    assert status == 0 and "any number will do" in out
+    path.write_text(path.read_text().replace("other sum:", "drop 7:"))
+    status, out, _ = cli("verify", str(folder), "--mutants", *FAKE)
+    assert status == 1 and "equivalent_mutants names 'drop 7'" in out
+
+
+def test_what_a_busy_machine_spoils_is_played_again_and_named(cli, folder, monkeypatch):
+    from deskgym.cli import verifying
+
+    spoiled = []
+
+    def play(env, agent, **given):
+        result = original(env, agent, **given)
+        if not spoiled:
+            spoiled.append(result.task)
+            return type(result)(**{**result.__dict__, "outcome": "error", "score": None, "message": "too slow"})
+        return result
+
+    original = verifying.play
+    monkeypatch.setattr(verifying, "play", play)
+    status, out, err = cli("verify", str(folder), *FAKE, "--retry", "--json")
+    assert status == 0 and "flaky" in err
+    assert json.loads(out)["flaky"] == [f"{spoiled[0].split('#')[0]}: oracle seed 0: error: too slow"]
+    assert played(cli, folder) == []
+
+
+def test_a_reward_for_a_wrong_attempt_is_never_taken_for_bad_luck(cli, folder):
+    path = folder / "two.yaml"
+    path.write_text(path.read_text().replace("abs: 0", "abs: 999"))
+    status, out, _ = cli("verify", str(folder), *FAKE, "--retry", "--json")
+    assert status == 1 and json.loads(out)["flaky"] == []
