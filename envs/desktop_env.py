@@ -135,6 +135,7 @@ class DesktopEnv(MachineEnv):
         """Where screenshots are captured to, uint8 (height, width, 3): shared memory, say. None makes a new array."""
         self._execution: Mapping[str, Any] | None = None
         self._damage: tuple[int, int, int, int] | None = None
+        self._loading = False
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action, wait until the screen has settled and observe.
@@ -262,7 +263,7 @@ class DesktopEnv(MachineEnv):
         report = self._perform(self.machine, events, settle, **requests)
         self._execution = report.extra.get("code")
         self._feedback = code_feedback(self._execution)
-        self._damage = report.damage
+        self._damage, self._loading = report.damage, report.loading
         self._see(Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS)
         start = time.perf_counter()
         observation = self._observe()
@@ -290,7 +291,9 @@ class DesktopEnv(MachineEnv):
         return {part: makers[part]() for part in self.parts}
 
     def _more_info(self) -> dict[str, Any]:
-        return {"damage": self._damage} | ({"elements_cut": self.elements.cut} if self.elements.cut else {})
+        return {"damage": self._damage, "loading": self._loading} | (
+            {"elements_cut": self.elements.cut} if self.elements.cut else {}
+        )
 
     def _step_info(self, performed: Performed) -> dict[str, Any]:
         return {"execution": self._execution} if isinstance(performed, str) else {}

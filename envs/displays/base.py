@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deskgym.envs.guest.settling import SettlePolicy as SettlePolicy
+
 Event = dict[str, Any]
 """One low-level input event, JSON-able; see ``INPUT_EVENTS``."""
 
@@ -25,40 +27,13 @@ INPUT_EVENTS = {
 }
 
 
-@dataclass(frozen=True)
-class SettlePolicy:
-    """When the screen counts as settled after an action.
-
-    After the last input event the active window is asked for a sign of life (``_NET_WM_PING``: answered once it has
-    processed what came before), then the screen must be quiet for ``quiet_ms``. What is painted anew and looks as
-    before is no change, nor are small areas that change without any input too (a blinking caret, a clock). ``cap_ms``
-    ends the wait in any case.
-
-    Attributes:
-        quiet_ms: how long nothing may change after the last change, in ms.
-        first_ms: how long a first change is waited for, in ms: programs answer before they paint, up to a frame later.
-        cap_ms: the longest wait, in ms.
-    """
-
-    quiet_ms: float = 10.0
-    first_ms: float = 20.0
-    cap_ms: float = 500.0
-
-    def times(self, slowness: float) -> SettlePolicy:
-        """The same for a machine that is so many times slower, see ``Machine.slowness``.
-
-        What a program does before it answers is waited for in any case, so the rest grows no more than tenfold.
-        """
-        rest = min(slowness, 10.0)
-        return SettlePolicy(self.quiet_ms * rest, self.first_ms * rest, self.cap_ms * slowness)
-
-
 @dataclass
 class StepReport:
     """What happened to a screen while events were carried out.
 
     Attributes:
         settled: the screen was quiet before the cap.
+        loading: the cap ended the wait for a page that was loading.
         damage: the changed area as (x, y, w, h), or None when nothing changed.
         timing: ms per phase: ``input``, ``settle``, and what else the display measures.
         extra: answers to what else was asked in the same round trip (``"code"``, ``"elements"``).
@@ -68,6 +43,7 @@ class StepReport:
     damage: tuple[int, int, int, int] | None = None
     timing: dict[str, float] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    loading: bool = False
 
 
 class Display(ABC):

@@ -29,7 +29,7 @@ def perform(
     timeout = GRACE + sum(float(event.get("s", 0)) for event in events if event.get("t") == "wait")
     if settle is not None:
         settle = settle.times(client.slowness)
-        timeout += settle.cap_ms / 1000
+        timeout += (settle.cap_ms + settle.page_cap_ms) / 1000
         requests["settle"] = asdict(settle)
     if requests.get("code") is not None:
         timeout += float(requests["code"].get("timeout", 30.0))
@@ -54,6 +54,7 @@ def perform(
         settled=client.typed(answer, "settled", bool),
         damage=None if damage is None else (damage[0], damage[1], damage[2], damage[3]),
         timing={str(name): float(value) for name, value in timing.items()},
+        loading=client.typed(answer, "loading", bool),
         extra={name: client.typed(answer, name, dict) for name in ("code", "elements", "tree") if name in answer},
     )
 

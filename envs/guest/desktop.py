@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from deskgym.envs.guest.accessibility.bus import Bus
     from deskgym.envs.guest.accessibility.reader import AccessibilityReader
     from deskgym.envs.guest.executor.executor import Executor
-    from deskgym.envs.guest.relay import Requests
     from deskgym.envs.guest.x11.screen import Screen
 
 BACKGROUND = 0x3B4252
@@ -38,7 +37,6 @@ class Desktop:
         env: what its programs have in their environment.
         timings: ms from the call to each part's being ready.
         own: the processes that were there when it was ready.
-        requests: its requests to companions, or None where it has none; see ``deskgym.envs.guest.relay``.
     """
 
     screen: Screen
@@ -50,7 +48,6 @@ class Desktop:
         self.timings: dict[str, float] = {}
         self.services: list[Service] = []
         self.own: set[int] = set()
-        self.requests: Requests | None = None
         self._config, self._reaper = config, reaper
         self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read

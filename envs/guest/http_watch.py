@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import h11
 
+from deskgym.envs.guest.requests import is_document
+
 _HEADERS = 1 << 18  # bytes that the headers of a message may have
 
 
@@ -15,12 +17,12 @@ class HttpWatch:
     What is not HTTP/1 is none of its business from there on: PostgreSQL's protocol, TLS, web sockets after the upgrade.
 
     Args:
-        begin: called when a request begins; gives its number.
+        begin: called when a request begins, with whether it is for a document; gives its number.
         end: called with the number when it is answered in full, or counts no more.
         counts: whether a request for this path counts at all.
     """
 
-    def __init__(self, begin: Callable[[], int], end: Callable[[int], None], counts: Callable[[str], bool]) -> None:
+    def __init__(self, begin: Callable[[bool], int], end: Callable[[int], None], counts: Callable[[str], bool]) -> None:
         self._begin, self._end, self._counts = begin, end, counts
         self._client = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEADERS)
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEADERS)
@@ -73,7 +75,7 @@ class HttpWatch:
         headers = dict(request.headers)
         news = b"upgrade" in headers or b"text/event-stream" in headers.get(b"accept", b"")
         if not news and self._counts(request.target.decode("latin-1")):
-            self._number = self._begin()
+            self._number = self._begin(is_document(headers))
 
     def _on_answer(self, answer: h11.InformationalResponse | h11.Response) -> None:
         if answer.status_code == 101:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from deskgym.envs.guest.settling import SettlePolicy
+
 if TYPE_CHECKING:
     from deskgym.envs.guest.desktop import Desktop
     from deskgym.envs.guest.x11.framebuffer import Box
@@ -23,12 +25,13 @@ async def perform(
     """Carry out events, run code, wait until the screen has settled, read what was asked; see ``Display.perform``.
 
     Returns:
-        ``settled``, ``damage`` as (x, y, width, height) of what changed since the last report, or None, ``timing``
-        in ms, and under their own names the answers to ``code``, ``elements`` and ``tree``.
+        ``settled``, ``loading``, ``damage`` as (x, y, width, height) of what changed since the last report, or None,
+        ``timing`` in ms, and under their own names the answers to ``code``, ``elements`` and ``tree``.
     """
     timing: dict[str, float] = {}
     answer: dict[str, Any] = {"timing": timing}
     screen = desktop.screen
+    since = time.monotonic() if events or code is not None else None
     began = time.perf_counter()
 
     def mark(name: str) -> None:
@@ -51,9 +54,9 @@ async def perform(
         if elements is not None:
             early = asyncio.get_running_loop().create_task(read_elements(desktop, **elements))
 
-    acted = bool(events) or code is not None
-    answer["settled"] = settle is None or await screen.settle(acted, on_answer=read_early, **settle)
+    answer["settled"], answer["loading"] = True, False
     if settle is not None:
+        answer["settled"], answer["loading"] = await screen.settle(since, SettlePolicy(**settle), read_early)
         mark("settle")
     if early is not None:
         await asyncio.wait([early])

@@ -1,13 +1,7 @@
 """The desktop's relay to its companions: listens on the services' ports, and knows when a page is loading.
 
-A settle policy asks ``desktop.requests`` (a ``Requests``, or None on a desktop without companions), which lives in the
-guest's process, so that reading it costs nothing and the agent can reach it only by making requests:
-
-* ``requests.in_flight()``: how many requests of the desktop are not answered in full, web sockets, server-sent events,
-  what a service names as long polls, and whatever takes longer than ``PATIENCE`` left out.
-* ``requests.started`` and ``requests.ended``: how many there were in all; a change tells that a page has asked for
-  something since the last look.
-* ``requests.last_end``: ``time.monotonic()`` of the last one's end; what it brought is drawn after that.
+Its ``Requests`` live in the guest's process, so that the settling reads them for nothing (``guest.pages``), and the
+agent can reach them only by making requests.
 """
 
 from __future__ import annotations
@@ -19,47 +13,14 @@ import fnmatch
 import itertools
 import json
 import socket
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from deskgym.envs.guest.http_watch import HttpWatch
-
-PATIENCE = 10.0
-"""Seconds after which a request counts as one that waits for news."""
+from deskgym.envs.guest.requests import Requests
 
 PIECE = 1 << 16
 CONNECT_TIMEOUT = 10.0
-
-
-class Requests:
-    """The HTTP requests of a desktop to its companions."""
-
-    def __init__(self) -> None:
-        self.started = self.ended = 0
-        self.last_end = 0.0
-        self._open: dict[int, float] = {}
-        self._numbers = itertools.count()
-
-    def in_flight(self) -> int:
-        """How many are not answered in full."""
-        if not self._open:
-            return 0
-        oldest = time.monotonic() - PATIENCE
-        return sum(begun > oldest for begun in self._open.values())
-
-    def begin(self) -> int:
-        """A request has begun; gives its number."""
-        number = next(self._numbers)
-        self.started += 1
-        self._open[number] = time.monotonic()
-        return number
-
-    def end(self, number: int) -> None:
-        """It is answered in full, or counts no more. Idempotent."""
-        if self._open.pop(number, None) is not None:
-            self.ended += 1
-            self.last_end = time.monotonic()
 
 
 class Relay:
@@ -90,8 +51,10 @@ class Relay:
 
     def _leader(self, gate: _Gate, port: int, counts: Callable[[str], bool]) -> Callable[..., Any]:
         async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.requests.connect()
             try:
                 there = await asyncio.open_connection(sock=await gate.connect(port), limit=PIECE)
+                self.requests.connect()
             except (OSError, TimeoutError):
                 writer.transport.abort()  # as a port where nobody listens does
                 return

@@ -152,7 +152,7 @@ class Server:
 
             self._relay = Relay()
         if self._desktop is not None:
-            self._desktop.requests = self._relay.requests
+            self._desktop.screen.follow(self._relay.requests)
         return await self._relay.open(link, **params)
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,9 +12,6 @@ IDLE_AFTER = 0.15
 GRACE = 0.04
 """Seconds after the last input in which even such a thing counts: a click on it may be what changed it."""
 
-SMALL = 0.01
-"""The part of the screen that such a thing may cover at most."""
-
 MEMORY = 32
 FORGET = 30.0
 
@@ -31,10 +28,14 @@ class BackgroundMotion:
 
     Args:
         size: width and height of the screen in pixels.
+
+    Attributes:
+        part: the part of the screen that such a thing may cover at most.
     """
 
     def __init__(self, size: tuple[int, int]) -> None:
-        self._small = SMALL * size[0] * size[1]
+        self.part = 0.01
+        self._pixels = size[0] * size[1]
         self._things: list[_Thing] = []
 
     def counts(self, box: Box, now: float, since_input: float) -> bool:
@@ -54,10 +55,11 @@ class BackgroundMotion:
         return any(known.count >= 2 and inside(box, known.box) for known in self._things)
 
     def _learn(self, box: Box, now: float) -> None:
-        if area_of(box) > self._small:
+        small = self.part * self._pixels
+        if area_of(box) > small:
             return
         for known in self._things:
-            if overlap(box, known.box) and area_of(whole := union(box, known.box)) <= self._small:
+            if overlap(box, known.box) and area_of(whole := union(box, known.box)) <= small:
                 if now - known.last > 0.01:
                     known.count += 1
                 known.box, known.last = whole, now

@@ -23,6 +23,7 @@ class DamageWatch:
     Attributes:
         last: when the last change that counts happened (``time.monotonic``).
         changed: the box of all that changed since it was last taken, or None.
+        background: what changes by itself.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class DamageWatch:
         self.watching = False
         self._x, self._loop, self._pixels = connection, loop, pixels
         self._last_input = 0.0
-        self._background = BackgroundMotion(connection.size)
+        self.background = BackgroundMotion(connection.size)
         self._rearming = False
         connection.on_connect(self._setup)
         connection.on(connection.display.extension_event.DamageNotify, self._on_damage)
@@ -68,7 +69,7 @@ class DamageWatch:
             return
         now = time.monotonic()
         self.changed = box if self.changed is None else union(self.changed, box)
-        if self._background.counts(box, now, now - self._last_input):
+        if self.background.counts(box, now, now - self._last_input):
             self.last = now
 
     def rearm(self) -> None:

@@ -11,6 +11,9 @@ from Xlib import X, error
 from Xlib.ext import xtest
 
 from deskgym.envs.guest.errors import DisplayLost
+from deskgym.envs.guest.pages import PageWatch
+from deskgym.envs.guest.requests import Requests
+from deskgym.envs.guest.settling import Rest, SettlePolicy
 from deskgym.envs.guest.x11.connection import XConnection
 from deskgym.envs.guest.x11.damage import DamageWatch
 from deskgym.envs.guest.x11.framebuffer import Framebuffer
@@ -34,6 +37,11 @@ class Screen:
         self.windows = Windows(self.connection)
         self.damage = DamageWatch(self.connection, loop, pixels)
         self.keyboard = Keyboard(self.connection, self._barrier)
+        self.pages: PageWatch | None = None  # where a browser's requests can be counted
+
+    def follow(self, requests: Requests) -> None:
+        """From now on a page counts as settled only when these are answered."""
+        self.pages = PageWatch(requests, lambda: (self.windows.process(),))
 
     async def _barrier(self) -> None:
         await self.windows.pong(time.monotonic() + 1.0)
@@ -101,42 +109,57 @@ class Screen:
             self.connection.ensure()  # the agent's code may have ended our connection only
 
     async def settle(
-        self, acted: bool, quiet_ms: float, first_ms: float, cap_ms: float, on_answer: Callable[[], None] = lambda: None
-    ) -> bool:
-        """Wait until the screen has been quiet for ``quiet_ms``; False when ``cap_ms`` ran out before.
+        self, since: float | None, policy: SettlePolicy, on_answer: Callable[[], None] = lambda: None
+    ) -> Rest:
+        """Wait until the screen has settled, or the policy's cap ends the wait.
 
-        When something was ``acted``, a first change is waited for for ``first_ms``; see ``SettlePolicy``.
-        ``on_answer`` is called when the programs have processed the input, and what is left is to watch them paint.
+        Args:
+            since: when the action began (``time.monotonic``), or None if nothing was done.
+            policy: see ``SettlePolicy``.
+            on_answer: called when the programs have processed the input, and what is left is to watch them paint.
 
         Raises:
             DisplayLost: the X server is gone.
         """
+        self.damage.background.part = policy.motion
         try:
-            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000, on_answer)
+            return await self._settle(since, policy, on_answer)
         except (DisplayLost, error.ConnectionClosedError, OSError):
             self.connection.close()
             self.connection.ensure()  # the agent's code may have ended our connection only
-            return await self._settle(acted, quiet_ms / 1000, first_ms / 1000, cap_ms / 1000, on_answer)
+            return await self._settle(since, policy, on_answer)
 
-    async def _settle(self, acted: bool, quiet: float, first: float, cap: float, on_answer: Callable[[], None]) -> bool:
+    async def _settle(self, since: float | None, policy: SettlePolicy, on_answer: Callable[[], None]) -> Rest:
         watch, connection = self.damage, self.connection
-        end = time.monotonic() + cap
+        pages = self.pages if policy.page_cap_ms else None
+        start = time.monotonic()
+        end = start + policy.cap_ms / 1000
+        if pages is not None:
+            pages.begin(0.0 if since is None else since, policy)
         watch.watching = True
         watch.rearm()
         try:
-            if not await self.windows.pong(end):
-                return False
+            if not await self.windows.pong(end if pages is None else start + policy.page_cap_ms / 1000):
+                return Rest(False)
             ready = time.monotonic()
             on_answer()
             while True:
                 connection.pump()
                 now = time.monotonic()
-                changed = not acted or watch.last >= watch.last_input
-                until = max(ready, watch.last) + quiet if changed else ready + first
+                changed = since is None or watch.last >= watch.last_input
+                until = max(ready, watch.last) + policy.quiet_ms / 1000 if changed else ready + policy.first_ms / 1000
+                if pages is not None:
+                    wait = pages.hold(now)
+                    if wait and now >= start + policy.page_cap_ms / 1000:
+                        return Rest(False, loading=True)
+                    if wait:
+                        end = now + policy.cap_ms / 1000
+                        await connection.next_events(now + wait)
+                        continue
                 if now >= until:
-                    return True
+                    return Rest(True)
                 if now >= end:
-                    return False
+                    return Rest(False)
                 await connection.next_events(min(until, end))
         finally:
             watch.watching = False

@@ -68,6 +68,13 @@ class Windows:
         value = self._x.property(self._x.root, "_NET_ACTIVE_WINDOW")
         return int(value[0]) if value is not None and len(value) else 0
 
+    def process(self) -> int:
+        """The process of the active window, as the window tells it, or 0."""
+        number = self.active()
+        window = self._x.display.create_resource_object("window", number)
+        pid = self._x.property(window, "_NET_WM_PID") if number else None
+        return int(pid[0]) if pid is not None and len(pid) else 0
+
     def all(self) -> list[dict[str, Any]]:
         """All managed windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``."""
         ids = self._x.property(self._x.root, "_NET_CLIENT_LIST_STACKING")
