@@ -1,4 +1,4 @@
-"""Install: get what a suite or a kind of machine needs: Debian packages with apt, Python's with pip."""
+"""Install: get what a suite or a kind of machine needs: Debian packages, Python's, tool environments and layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "suite",
         metavar="SUITE",
-        help=f"data_engineering, science, bpm or table_analysis; or what machines need: {', '.join(ALONE)}",
+        help="data_engineering, science, bpm or table_analysis; a program, such as kalgebra; or what machines need: "
+        + ", ".join(ALONE),
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
@@ -26,36 +27,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
+    from deskgym.cli.layers import build_layers, missing_layers
     from deskgym.envs.machines.doctor.tables import missing_tables
-    from deskgym.packages import packages
-    from deskgym.task_suites import SUITES, load_suite
+    from deskgym.packages import PACKAGES, packages
+    from deskgym.task_suites.programs import load_program
 
-    if arguments.suite not in (*SUITES, *ALONE):
-        load_suite(arguments.suite)  # its error names near matches
+    programs = _programs(arguments.suite)
     groups = (arguments.suite,) if arguments.suite in ALONE else ("core", arguments.suite)
-    debian = [name for name in packages(*groups) if not is_installed(name)]
+    wanted = packages(*(group for group in groups if group in PACKAGES))
+    wanted += [package for name in programs for package in load_program(name).packages]
+    debian = [name for name in dict.fromkeys(wanted) if not is_installed(name)]
     python = missing_tables() if arguments.suite == "table_analysis" else []
-    if not debian and not python:
+    layers = missing_layers(programs)
+    if not debian and not python and not layers:
         print(f"all packages of {arguments.suite} are installed")
         return 0
-    steps = [step for step in (_apt(debian), _pip(python)) if step]
-    lines = [("sudo " if _wants_root(step) and os.geteuid() != 0 else "") + shlex.join(step) for step in steps]
     if arguments.dry_run:
-        print("\n".join(lines))
+        print("\n".join([*_lines(_steps(debian, python)), *(f"deskgym layers build {layer.name}" for layer in layers)]))
         return 0
+    if (debian or python) and not _installed(debian, python, arguments.yes):
+        return 1
+    for layer in build_layers(missing_layers(programs)):
+        print(f"built {layer.path.name}")
+    return 0
+
+
+def _programs(name: str) -> list[str]:
+    """The programs of a suite; or the one of that name."""
+    from deskgym.envs.errors import TaskError
+    from deskgym.task_suites import SUITES, load_suite
+    from deskgym.task_suites.programs import program_names
+
+    if name in program_names():
+        return [name]
+    try:
+        suite = None if name in ALONE else load_suite(name)
+    except TaskError:
+        if name not in SUITES:  # else it has no tasks yet
+            raise
+        return []
+    return list(getattr(getattr(suite, "registry", None), "programs", ()))
+
+
+def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
+    """Install packages, if the user agrees."""
+    steps = _steps(debian, python)
+    lines = _lines(steps)
     if debian and not shutil.which("apt-get"):
         raise ValueError(f"there is no apt-get here; install these packages' like yourself: {' '.join(debian)}")
     if debian and os.geteuid() != 0:
         raise ValueError(f"packages can be installed by root only; run: {lines[0]}")
-    if not arguments.yes and not _agreed(" && ".join(lines)):
+    if not agreed and not _agreed(" && ".join(lines)):
         print("deskgym: nothing installed", file=sys.stderr)
-        return 1
+        return False
     for step in ([["apt-get", "update", "-qq"]] if debian else []) + steps:
         status = subprocess.run(step, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode
         if status:
             raise ValueError(f"{shlex.join(step)} failed with status {status}")
     print(f"installed {' '.join(debian + python)}")
-    return 0
+    return True
+
+
+def _steps(debian: list[str], python: list[str]) -> list[list[str]]:
+    return [step for step in (_apt(debian), _pip(python)) if step]
+
+
+def _lines(steps: list[list[str]]) -> list[str]:
+    return [("sudo " if _wants_root(step) and os.geteuid() != 0 else "") + shlex.join(step) for step in steps]
 
 
 def _apt(names: list[str]) -> list[str]:

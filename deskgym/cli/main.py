@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
-from deskgym.cli import bench, demos, doctor, history, image, install, results, run, tasks, verify, view
+from deskgym.cli import bench, demos, doctor, history, image, install, layers, results, run, tasks, verify, view
 
 COMMANDS = {
     "doctor": doctor,
@@ -25,6 +25,7 @@ COMMANDS = {
     "bench": bench,
     "view": view,
     "image": image,
+    "layers": layers,
     "results": results,
     "history": history,
 }

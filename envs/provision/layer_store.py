@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from deskgym.envs.machines.sandbox.supervision import LAYERS_SCRIPT
 from deskgym.envs.machines.userns import IdMap, NoIdsError, call_mapped, id_map
 
 FORMAT = 1  # raise it whenever layers are built in another way
+
+Report = Callable[[str, int, int], object]
+"""Called as a build goes on: what is being done, and how many parts of how many are done (0 of 0: not known)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]*(-[a-z0-9_]+)*")
 

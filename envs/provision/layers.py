@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,10 +26,13 @@ from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.packages import missing_packages, package_versions
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.sandbox.prepared import MANIFEST
-from deskgym.envs.provision.layer_store import FORMAT, Layer, layer_path, machine_ids, seal
-from deskgym.envs.provision.tool_environments import ToolEnvironment, find_environment
-
-Report = Callable[[str], object]
+from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, machine_ids, seal
+from deskgym.envs.provision.tool_environments import (
+    ToolEnvironment,
+    build_environment,
+    environment_digest,
+    find_environment,
+)
 
 
 @dataclass(frozen=True)
@@ -93,38 +96,39 @@ def _found(item: LayerRecipe | ToolEnvironment) -> Layer:
     return find_environment(item) if isinstance(item, ToolEnvironment) else prepare_layer(item)
 
 
-def prepare_layer(recipe: LayerRecipe, report: Report = lambda text: None) -> Layer:
-    """Give a recipe's layer; builds it if it is not there.
+def prepare_layer(recipe: LayerRecipe | ToolEnvironment, report: Report = lambda text, done, total: None) -> Layer:
+    """Give the layer of a recipe or tool environment; builds it if it is not there.
 
     Args:
-        recipe: how it is made.
-        report: called with a few words as the build goes on.
+        recipe: how it is made. Recipes that it stands on are built too; tool environments must be there.
+        report: called as the build goes on.
 
     Raises:
-        MachineError: see ``layer_paths``.
+        MachineError: see ``layer_paths`` and ``build_environment``.
         ValueError: the recipe's name is not one.
     """
+    if isinstance(recipe, ToolEnvironment):
+        return build_environment(recipe, report)
     digest = layer_digest(recipe)
 
     def build(_: Path) -> Path:
         return _build(recipe, digest, layer_paths(recipe.bases), report)
 
     def waiting(pid: str) -> None:
-        report(f"{recipe.name}: process {pid} builds it")
+        report(f"{recipe.name}: process {pid} builds it", 0, 0)
 
     return Layer.open(build_once(layer_path(recipe.name, digest), build, waiting=waiting))
 
 
-def layer_digest(recipe: LayerRecipe) -> str:
-    """Hash of all that a recipe's layer is made from.
+def layer_digest(recipe: LayerRecipe | ToolEnvironment) -> str:
+    """Hash of all that a layer is made from, whether it is built or not.
 
     Raises:
-        MachineError: kind ``"not_installed"``: a package or a tool environment is missing.
+        MachineError: kind ``"not_installed"``: a package or a Python is missing.
     """
-    bases = [
-        find_environment(base).digest if isinstance(base, ToolEnvironment) else layer_digest(base)
-        for base in recipe.bases
-    ]
+    if isinstance(recipe, ToolEnvironment):
+        return environment_digest(recipe)
+    bases = [layer_digest(base) for base in recipe.bases]
     about = [FORMAT, recipe.argv, recipe.environment, recipe.user, recipe.screen_size, bases]
     if missing := missing_packages(recipe.packages):
         raise MachineError(
@@ -159,9 +163,9 @@ def _build(recipe: LayerRecipe, digest: str, bases: tuple[str, ...], report: Rep
         for path, source in recipe.files:
             machine.put(path, source)
         if recipe.argv:
-            report(f"{recipe.name}: running its script")
+            report(f"{recipe.name}: running its script", 0, 0)
             _run(recipe, machine)
-        report(f"{recipe.name}: freezing what it wrote")
+        report(f"{recipe.name}: freezing what it wrote", 0, 0)
         snapshot = machine.snapshot()
         try:
             seal(Path(snapshot.path), recipe.name, digest, bases)

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,11 +23,9 @@ from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.image.children import ToolFailed, run_tool
 from deskgym.envs.machines.sandbox.host import cache_folder
 from deskgym.envs.machines.sandbox.prepared import MANIFEST
-from deskgym.envs.provision.layer_store import FORMAT, Layer, layer_path, machine_ids, seal
+from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, machine_ids, seal
 
 INSIDE = "/opt/deskgym/env"
-
-Report = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def build_environment(environment: ToolEnvironment, report: Report = lambda text
 
     Args:
         environment: what to build.
-        report: called with a few words and how many of how many requirements are there, as the build goes on.
+        report: called as the build goes on; counts requirements.
 
     Raises:
         MachineError: kind ``"build_failed"``: pip failed; the message has its last lines. Kind ``"not_installed"``:

@@ -198,7 +198,7 @@ import sys
 from deskgym.envs.provision.layers import LayerRecipe, prepare_layer
 
 recipe = LayerRecipe(sys.argv[1], build="sleep 1.5; date +%N > ~/when")
-print(prepare_layer(recipe, lambda text: print(text, flush=True)).path)
+print(prepare_layer(recipe, lambda text, done, total: print(text, flush=True)).path)
 """
 
 
