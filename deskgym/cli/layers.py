@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.output import print_json, print_table, progress
+from deskgym.cli.output import note, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from deskgym.envs.needs import Needs
@@ -123,6 +123,7 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _remove(arguments: argparse.Namespace) -> int:
+    from deskgym.envs.errors import MachineError
     from deskgym.envs.provision.layer_store import list_layers, remove_layer
 
     if bool(arguments.name) == arguments.unused:
@@ -137,7 +138,14 @@ def _remove(arguments: argparse.Namespace) -> int:
             for layer in list_layers()
             if layer.name in ours and (layer.name, layer.digest) not in present
         ]
-    removed = [layer for name in names for layer in remove_layer(name)]
+    removed = []
+    for name in names:
+        try:
+            removed += remove_layer(name)
+        except MachineError as error:
+            if not arguments.unused or error.kind != "in_use":
+                raise
+            note(f"kept: {error}")
     if arguments.json:
         print_json([_as_data(layer) for layer in removed])
         return 0

@@ -132,8 +132,8 @@ def _build(environment: ToolEnvironment, upper: Path, downloads: Path, report: R
 
     def on_line(line: str) -> None:
         nonlocal done
-        done += line.startswith("Collecting ")
-        if line.startswith(("Collecting ", "Building ", "Installing ")):
+        done += line.startswith(("Collecting ", "Processing "))
+        if line.startswith(("Collecting ", "Processing ", "Building ", "Installing ")):
             report(f"{environment.name}: {line.partition(' (')[0]}", min(done, len(lines)), len(lines))
 
     run_tool([environment.python, "-m", "venv", "--without-pip", str(place)], log)

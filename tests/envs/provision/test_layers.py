@@ -1,9 +1,11 @@
 """Prepared layers: built once, the same for all machines that need them, and never changed by one."""
 
+import re
 import secrets
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from deskgym.envs.provision.layer_store import Layer, layers_folder, list_layers
 from deskgym.envs.provision.layers import LayerRecipe, layer_digest, layer_paths, prepare_layer
 
 sandbox = pytest.mark.sandbox
+PAGE = Path(__file__).parents[3] / "docs" / "layers.md"
 
 
 @pytest.fixture
@@ -191,6 +194,14 @@ def test_a_script_that_fails_is_quoted_and_leaves_nothing(name, build, said):
         prepare_layer(LayerRecipe(name, build=build, timeout=0.2 if "9" in build else 30.0))
     assert caught.value.kind == "layer_failed" and caught.value.lasting
     assert not [path for path in layers_folder().iterdir() if name in path.name]
+
+
+@sandbox
+@pytest.mark.skipif(not PAGE.is_file(), reason="only in a checkout")
+def test_the_page_says_what_is_so(name, capsys):
+    for block in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE):
+        exec(block.replace('"notes"', f'"{name}"'), {})
+    assert capsys.readouterr().out == "b'all.db\\n'\n"
 
 
 ASK = """
