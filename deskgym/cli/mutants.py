@@ -49,7 +49,7 @@ def play_mutants(arguments: argparse.Namespace) -> int:
         arguments, attempts, resets, seed, arguments.workers, lambda report: rows.append(_row(report, accepted))
     )
     rows.sort(key=lambda row: (row["task"], row["mutant"]))
-    ok = bool(rows) and not problems and all(row["outcome"] in ("killed", "equivalent") for row in rows)
+    ok = bool(rows) and not problems and all(row["outcome"] in ("killed", "partial", "equivalent") for row in rows)
     if arguments.json:
         print_json({"suite": arguments.suite, "ok": ok, "mutants": rows, "problems": problems})
     else:
@@ -58,17 +58,18 @@ def play_mutants(arguments: argparse.Namespace) -> int:
 
 
 def _row(report: AttemptReport, accepted: dict[str, Any]) -> dict[str, Any]:
-    """One mutant: killed (it earned 0), equivalent (it earned more and the task file says why), survived, or error."""
+    """One mutant: killed, partial (some of its results), equivalent (named in the task file), survived, or error."""
     mutant = report.attempt.agent.partition(":")[2]
     why = accepted[report.attempt.task].get(mutant, "")
-    earned = [result for result in report.results if result.score]
+    earned = [result for result in report.results if result.score == 1]
+    partial = any(result.score for result in report.results)
     broken = [result for result in report.results if result.score is None]
     if earned:
         outcome = "equivalent" if why else "survived"
         verdict = earned[0].to_dict().get("verdict") or {}
         checks = [check["name"] for check in verdict.get("checks", ()) if check["outcome"] == "pass"]
     else:
-        outcome, checks = ("error" if broken else "killed"), []
+        outcome, checks = ("error" if broken else "partial" if partial else "killed"), []
     return {
         "task": report.attempt.task,
         "mutant": mutant,
@@ -80,7 +81,7 @@ def _row(report: AttemptReport, accepted: dict[str, Any]) -> dict[str, Any]:
 
 def _print(suite: str, rows: list[dict[str, Any]], problems: list[str]) -> None:
     """All that were not killed, then the counts."""
-    shown = [row for row in rows if row["outcome"] != "killed"]
+    shown = [row for row in rows if row["outcome"] not in ("killed", "partial")]
     if shown:
         print_table(
             f"mutants of {suite}: those that were not killed",

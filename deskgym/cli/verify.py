@@ -198,7 +198,7 @@ def play_attempts(
         episodes = bar.add_task("episodes", total=len(attempts) * resets)
         for report in running:
             bar.update(episodes, advance=resets, description=f"{report.attempt.task} {report.attempt.agent}")
-            for problem in report.problems:
+            for problem in () if report.attempt.agent.startswith("mutant:") else report.problems:
                 note(f"{report.attempt.task}: {problem}")
             each(report)
 

@@ -66,6 +66,7 @@ class TurnFile:
         params: drawn for this turn alone.
         where: constraints on them.
         difficulty: the dialogue's if left out.
+        equivalent_mutants: changes of the code that are right too, such as ``other pct``, and why they are.
     """
 
     id: str
@@ -86,6 +87,7 @@ class TurnFile:
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     where: list[dict[str, Any]] = field(default_factory=list)
     difficulty: Difficulty | None = None
+    equivalent_mutants: dict[str, str] = field(default_factory=dict)
 
     def parameters(self, known: Mapping[str, Any]) -> Parameters:
         """The dialogue's, whose values are ``known``, and then the turn's own."""

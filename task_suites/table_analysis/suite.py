@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +20,7 @@ from deskgym.task_suites.table_analysis.host_run import PackagedDomains
 from deskgym.task_suites.table_analysis.turns import Turn
 
 if TYPE_CHECKING:
+    from deskgym.task_suites.core.verify.inputs import ProofInputs
     from deskgym.task_suites.table_analysis.task import AnalysisTask
 
 FOLDER = Path(__file__).parent / "dialogues"
@@ -156,6 +157,25 @@ class TableAnalysisSuite:
             candidates.remove(task_id)
         what = f"of {pattern!r} " if pattern else ""
         raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+
+    def proof_inputs(self, task_id: str) -> ProofInputs:
+        """What the proof of a turn, or of a dialogue, depends on."""
+        from deskgym.task_suites.table_analysis.proofs import inputs_of
+
+        file, place = self.templates[task_id]
+        return inputs_of(file, place, self.domains[file.domain])
+
+    def mutants(self, task: AnalysisTask) -> Mapping[str, Callable[[Any], Iterator[str]]]:
+        """Changed references of an instance by name; none of them may earn the reward."""
+        from deskgym.task_suites.table_analysis.proofs import mutants_of
+
+        file, place = self.templates[task.id.partition("#")[0]]
+        return mutants_of(file, place, self.domains[file.domain], task)
+
+    def equivalent_mutants(self, task_id: str) -> Mapping[str, str]:
+        """Those of a turn that are right too: name → why."""
+        file, place = self.templates[task_id]
+        return {} if place is None else file.turns[place.turn].equivalent_mutants
 
     def dialogue_ids(self) -> list[str]:
         """The ids of all dialogues, such as ``"penguins/ines"``, sorted."""

@@ -66,7 +66,7 @@ def _of_another_seed(drawn: Drawn, k: int) -> str | None:
     own = _plain_results(drawn, k, wanted)
     for other in range(1, OTHERS + 1):
         found = _plain_results(drawn.other((drawn.seed + other) % 2**31), k, wanted)
-        names = [name for name in own if name in found and _differ(drawn, k, name, own[name], found[name])]
+        names = [name for name in own if name in found and differ(drawn, k, name, own[name], found[name])]
         if names and len(names) == len(own):
             return "\n".join(f"{name} = {literal(found[name])}" for name in names)
     return None
@@ -83,7 +83,8 @@ def _plain_results(drawn: Drawn, k: int, wanted: list[str]) -> dict[str, Any]:
     return found
 
 
-def _differ(drawn: Drawn, k: int, name: str, gold: Any, other: Any) -> bool:
+def differ(drawn: Drawn, k: int, name: str, gold: Any, other: Any) -> bool:
+    """Whether a result of turn ``k`` differs from its gold, in every way of comparing."""
     turn = drawn.file.turns[k]
     return not any(
         comparing.compare(gold, other, turn.result[name], turn.compare.get(name), mode)[0] for mode in comparing.MODES

@@ -13,11 +13,11 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
 from deskgym.cli.main import main
 from deskgym.cli.playing import play
-from deskgym.task_suites.core.verify.attempts import attempts_of
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
 from deskgym.envs.errors import SetupError, TaskError
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.core.verify.attempts import attempts_of
 from deskgym.task_suites.importers.scienceboard.oracles import _off
 from deskgym.task_suites.importers.scienceboard.suite import suite
 

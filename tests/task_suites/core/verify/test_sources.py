@@ -1,0 +1,86 @@
+"""Which sources a function depends on, and what of them counts."""
+
+import subprocess
+import sys
+
+import pytest
+
+from deskgym.task_suites import load_suite
+from deskgym.task_suites.core.verify import sources
+from deskgym.task_suites.core.verify.sources import closure, digest_of_sources
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A user's package of three modules: ``checks`` imports ``maths`` in a function and ``words`` for types only."""
+    folder = tmp_path / "frotz_tasks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "maths.py").write_text('"""Maths."""\n\n\ndef double(n):\n    return 2 * n\n')
+    (folder / "words.py").write_text("WORDS = ()\n")
+    (folder / "by_name.py").write_text("N = 1\n")
+    (folder / "checks.py").write_text(
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from frotz_tasks import words\n\n\n"
+        "def check(final):\n    from .maths import double\n\n    return load('frotz_tasks.by_name:N') == double(1)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "frotz_tasks", raising=False)
+    yield folder
+    for cached in (sources.module_path, sources._imports, sources._significant):
+        cached.cache_clear()
+
+
+def digest(folder):
+    for cached in (sources.module_path, sources._imports, sources._significant):
+        cached.cache_clear()
+    return digest_of_sources(closure(["frotz_tasks.checks"]))
+
+
+def test_imports_are_followed_where_they_stand_and_not_for_types(package):
+    assert closure(["frotz_tasks.checks"]) == ["frotz_tasks.by_name", "frotz_tasks.checks", "frotz_tasks.maths"]
+
+
+def test_a_change_of_code_counts_and_one_of_words_does_not(package):
+    before = digest(package)
+    maths = package / "maths.py"
+    maths.write_text('"""Other words."""\n\n# a comment\ndef double(n):\n    """Twice."""\n    return 2 * n  # two\n')
+    assert digest(package) == before
+    (package / "words.py").write_text("WORDS = (1,)\n")
+    assert digest(package) == before
+    maths.write_text("def double(n):\n    return 2 * n + 1\n")
+    assert digest(package) != before
+
+
+def test_a_text_keeps_its_blank_lines_and_what_looks_like_a_comment(package):
+    maths = package / "maths.py"
+    maths.write_text('TEXT = """a\n\n# b\n"""\n')
+    before = digest(package)
+    maths.write_text('TEXT = """a\n# b\n"""\n')
+    assert digest(package) != before
+    maths.write_text('TEXT = """a\n\n# c\n"""\n')
+    assert digest(package) != before
+
+
+def test_a_task_depends_on_its_program_and_on_no_other_room():
+    suite = load_suite("science")
+    modules = suite.proof_inputs("kalgebra/save-script").modules
+    assert "deskgym.task_suites.programs.kalgebra.checks" in modules
+    assert "deskgym.envs.evaluation.checks.file" in modules
+    rooms = ("deskgym.envs.evaluation", "deskgym.task_suites.core", "deskgym.task_suites.hooks")
+    others = {name for name in modules if not name.startswith(rooms)}
+    assert {name.split(".")[3] for name in others} == {"kalgebra"}
+    assert "deskgym.task_suites.core.registry" not in modules
+    assert "deskgym.envs.evaluation.checks.file" not in suite.proof_inputs("kalgebra/plot-2d").modules
+
+
+def test_digests_are_the_same_in_another_process(package):
+    code = "from deskgym.task_suites import load_suite; i = load_suite('science').proof_inputs('kalgebra/tab')"
+    command = [sys.executable, "-c", f"{code}; print(i.file, i.code)"]
+    runs = {
+        subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=package, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    own = load_suite("science").proof_inputs("kalgebra/tab")
+    assert runs == {f"{own.file} {own.code}\n"}
