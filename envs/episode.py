@@ -38,7 +38,8 @@ class FinalState:
         steps: how many steps the agent took.
         reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
         scratch: what readers keep for each other, such as where a program's parts are; never recorded.
-        clean_machine: gives a second machine, as new, for what must be executed; None where there is none.
+        clean_machine: gives a second machine, as new, for what must be executed, with the guest plugins that it is
+            called with, such as ``clean_machine(("my_suite.guest",))``; None where there is none.
     """
 
     machine: Machine
@@ -49,7 +50,7 @@ class FinalState:
     steps: int = 0
     reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
     scratch: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    clean_machine: Callable[[], Machine] | None = field(default=None, repr=False)
+    clean_machine: Callable[..., Machine] | None = field(default=None, repr=False)
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.

@@ -35,6 +35,7 @@ class Needs:
         services: specifications of the services that run beside it; frozen dataclasses with a ``name``.
         programs: the names of the programs, for messages.
         packages: the Debian packages that must be installed where its programs run.
+        plugins: import paths of packages that are added to the guest, see ``MachineConfig.plugins``.
 
     Raises:
         ValueError: a value is not legal; the message says what is.
@@ -52,6 +53,7 @@ class Needs:
     services: tuple[Any, ...] = ()
     programs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, lowest in _LOWEST.items():
@@ -96,7 +98,7 @@ class Needs:
         """What is asked for, JSON-able: of layers and services their names."""
         asked = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         named = {name: [each.name for each in asked[name]] for name in ("layers", "services")}
-        asked |= named | {"programs": list(self.programs), "packages": list(self.packages)}
+        asked |= named | {name: list(asked[name]) for name in ("programs", "packages", "plugins")}
         return {name: value for name, value in asked.items() if value}
 
     def __repr__(self) -> str:
@@ -112,7 +114,7 @@ NO_NEEDS = Needs()
 
 
 def _join(name: str, values: list[Any]) -> Any:
-    if name in ("layers", "services", "programs", "packages"):
+    if name in ("layers", "services", "programs", "packages", "plugins"):
         return tuple(dict.fromkeys(item for value in values for item in value))
     if name == "glx":
         return any(values)

@@ -110,13 +110,18 @@ def test_arrows_point_one_way(folder, forbidden):
 HOST_SIDE = {"client.py", "transfer.py"}  # the host's end of the guest's protocol
 
 
-def test_what_runs_in_the_machine_imports_nothing_of_ours_outside_the_guest():
+GUEST_CODE = ("envs/guest", *(path.relative_to(ROOT).as_posix() for path in ROOT.glob("task_suites/**/guest")))
+
+
+@pytest.mark.parametrize("folder", GUEST_CODE)
+def test_what_runs_in_the_machine_imports_nothing_of_ours_outside_the_guest(folder):
+    own = ("deskgym.envs.guest", f"deskgym.{folder.replace('/', '.')}")
     wrong = [
         f"{path.name} imports {name}"
-        for path in (ROOT / "envs" / "guest").rglob("*.py")
+        for path in (ROOT / folder).rglob("*.py")
         if path.name not in HOST_SIDE
         for name in imports_of(path)
-        if name.startswith("deskgym") and not name.startswith("deskgym.envs.guest")
+        if name.startswith("deskgym") and not name.startswith(own)
     ]
     assert not wrong
 

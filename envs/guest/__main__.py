@@ -22,6 +22,8 @@ def _as_package() -> None:
         package.__path__ = [str(path)]
         package.__package__ = name
         sys.modules[name] = package
+    if (here.parents[2] / "boot.py").is_file():  # a guest runtime, which may have plugins beside the package
+        sys.path.append(str(here.parents[2]))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ class MachineConfig:
             EGL (Qt does here), and need it only where they know nothing but GLX.
         layers: prepared layers, as host folders, that lie read-only under what the machine writes, later ones over
             earlier ones; see ``deskgym.envs.provision.layers``.
+        plugins: import paths of the packages that are added to its guest, such as ``"my_suite.guest"``. They are loaded
+            before its kernels open; ``Kernel.call`` calls their functions.
     """
 
     screen_size: tuple[int, int] | None = (1920, 1080)
@@ -41,6 +43,7 @@ class MachineConfig:
     glx: bool = False
     libraries: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers")

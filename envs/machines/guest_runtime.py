@@ -2,6 +2,10 @@
 
 The host's site-packages never enter a machine: they may hold this package, whose evaluators and golds an agent must
 not read. The folder is built once per interpreter, library versions and guest source, and kept in the cache.
+
+A plugin is a Python package that a program or a suite adds to the guest of the machines that ask for it
+(``MachineConfig.plugins``). It is named by its import path, and has the same path inside. The packages above it are
+empty there.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ import shutil
 import sys
 import sysconfig
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib import metadata, util
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
@@ -92,12 +97,17 @@ def find_interpreter() -> Interpreter:
 
 
 @cache
-def build_guest_runtime() -> Path:
-    """Find the guest runtime in the cache, or build it.
+def build_guest_runtime(plugins: tuple[str, ...] = ()) -> Path:
+    """Find the guest runtime with these plugins in the cache, or build it.
+
+    Args:
+        plugins: import paths of packages, such as ``"my_suite.guest"``.
 
     Raises:
-        MachineError: a library that the guest needs is not installed.
+        MachineError: a library that the guest needs is not installed, or there is no such plugin.
     """
+    if plugins:
+        return _with_plugins(build_guest_runtime(), plugins)
     names = {name: _distribution(name) for name in (*REQUIRED, *OPTIONAL)}
     missing = [name for name in REQUIRED if names[name] is None]
     if missing:
@@ -114,6 +124,53 @@ def build_guest_runtime() -> Path:
         digest.update(str(source.relative_to(SOURCE)).encode() + b"\0" + source.read_bytes() + b"\0")
     folder = cache_folder() / f"guest-{digest.hexdigest()[:16]}"
     return build_once(folder, lambda building: _build(building, found, sources), unused=UNUSED)
+
+
+def _with_plugins(base: Path, plugins: tuple[str, ...]) -> Path:
+    """The runtime ``base``, whose files it shares, with the packages added."""
+    sources: dict[str, Path] = {}
+    for plugin in plugins:
+        root = _package(plugin)
+        inside = plugin.replace(".", "/")
+        found = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        sources |= {f"{inside}/{path.relative_to(root)}": path for path in sorted(found)}
+    digest = hashlib.sha256(base.name.encode())
+    for name, source in sources.items():
+        digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
+
+    def fill(building: Path) -> None:
+        shutil.copytree(base, building, copy_function=link_or_copy, dirs_exist_ok=True)
+        for name, source in sources.items():
+            target = building / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        for plugin in plugins:
+            inside = building.joinpath(*plugin.split("."))
+            for above in inside.relative_to(building).parents[:-1]:
+                (building / above / "__init__.py").touch()
+        _compile(building, [building.joinpath(*plugin.split(".")) for plugin in plugins])
+
+    return build_once(cache_folder() / f"guest-{digest.hexdigest()[:16]}", fill, unused=UNUSED)
+
+
+def _package(name: str) -> Path:
+    """The host's folder of a package, which is not imported; the packages above it are."""
+    try:
+        found = util.find_spec(name)
+    except (ImportError, ValueError):
+        found = None
+    folders = list(found.submodule_search_locations or ()) if found is not None else []
+    if len(folders) != 1:
+        raise MachineError(f"the guest plugin {name!r} is no Python package that can be imported", "not_installed")
+    return Path(folders[0])
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Make ``target`` the same file, or a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _distribution(name: str) -> metadata.Distribution | None:
@@ -135,11 +192,16 @@ def _build(building: Path, distributions: list[metadata.Distribution], sources: 
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     (building / "boot.py").write_text(_BOOT)
+    _compile(building, [building])
+
+
+def _compile(building: Path, folders: Sequence[Path]) -> None:
+    """Compile the modules in these folders, and let everybody read all."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the libraries' own code
-        compileall.compile_dir(
-            building, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, workers=1
-        )
+        for folder in folders:
+            compileall.compile_dir(folder, quiet=2, invalidation_mode=mode, workers=1)
     for path in (building, *building.rglob("*")):
         path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 

@@ -85,7 +85,8 @@ class Kernel:
         Args:
             files: of its working folder, by name.
             cells: are run first, their output dropped.
-            preload: modules that are loaded before, once per machine; pandas and matplotlib always are.
+            preload: modules that are loaded before, once per machine; pandas, matplotlib and the machine's plugins
+                always are.
             timeout: seconds for all these cells together.
 
         Returns:
@@ -100,7 +101,7 @@ class Kernel:
             LOADING + timeout + 2 * GRACE,
             files=dict(files or {}),
             cells=list(cells),
-            preload_also=list(preload),
+            preload_also=[*self._machine.config.plugins, *preload],
             memory_mb=self.limits.memory_mb,
             disk_mb=self.limits.disk_mb,
             timeout=timeout,
@@ -120,22 +121,38 @@ class Kernel:
         except KeyError as error:
             raise GuestLost(f"the guest's answer has no {error}", "guest_garbled") from error
 
-    def take(self, wanted: Mapping[str, Mapping[str, Any]], *, timeout: float | None = None) -> bytes:
-        """The values of variables as ``deskgym.envs.guest.kernel.values`` encodes them: as the kernel's code says.
+    def call(
+        self, function: str, arguments: Mapping[str, Any], *, variables: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Call a function of one of the machine's plugins in the kernel.
 
-        Raises:
-            GuestCallError: the kernel could not give them, or died of it.
-        """
-        return self._data({"op": "take", "wanted": {name: dict(what) for name, what in wanted.items()}}, timeout)
+        Args:
+            function: such as ``"my_suite.guest.readers:rows_of"``.
+            arguments: by name: bytes and JSON-like data.
+            variables: the kernel's variables, a dict, are its first argument.
+            timeout: seconds; those of a cell if None.
 
-    def call(self, function: str, arguments: Mapping[str, Any], *, timeout: float | None = None) -> Any:
-        """Call a function of the guest in the kernel, such as ``"deskgym.envs.guest.comparing:compare_results"``.
+        Returns:
+            What it returned: bytes or JSON-like data.
 
         Raises:
             GuestCallError: it raised, or the kernel died of it.
         """
-        answer = self._ask({"op": "call", "function": function, "arguments": dict(arguments)}, timeout)
+        request = {"op": "call", "function": function, "arguments": dict(arguments), "variables": variables}
+        answer = self._ask(request, timeout)
         return unpack(answer["value"]) if isinstance(answer.get("value"), bytes) else answer.get("data")
+
+    def take(self, function: str, arguments: Mapping[str, Any], *, timeout: float | None = None) -> bytes:
+        """Bytes that a plugin's function makes of the kernel's variables; for kernels that the agent's code runs in.
+
+        That code may have changed the function: the bytes are the agent's word, and are not unpacked here.
+
+        Raises:
+            GuestCallError: it raised, or the kernel died of it.
+        """
+        return self._data(
+            {"op": "call", "function": function, "arguments": dict(arguments), "variables": True}, timeout
+        )
 
     def forget(self, names: Sequence[str]) -> None:
         """Delete variables, and let go of all open figures."""
@@ -182,14 +199,16 @@ class Kernel:
         return self._machine.guest.call("kernel_ask", seconds + GRACE, request=request, timeout=seconds)
 
 
-def warm_kernels(guest: GuestClient) -> bool:
-    """Load what kernels use ahead; whether the machine has the config's libraries.
+def warm_kernels(guest: GuestClient, plugins: Sequence[str]) -> bool:
+    """Load what kernels use and these plugins ahead; whether the machine has the config's libraries.
 
     Raises:
         MachineError: they did not load in time.
     """
     try:
-        return bool(guest.call("kernel_warm", LOADING + GRACE, deadline=LOADING).get("libraries"))
+        return bool(
+            guest.call("kernel_warm", LOADING + GRACE, preload_also=list(plugins), deadline=LOADING).get("libraries")
+        )
     except GuestCallError as error:
         raise MachineError(f"the libraries of kernels were not loaded: {error}", "start_failed") from error
 

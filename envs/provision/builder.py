@@ -63,7 +63,8 @@ class MachineBuilder:
             if "layers" not in self.build(self.least).can:
                 raise no_layers(self.kind)
             layers = tuple(dict.fromkeys((*layers, *layer_paths(needs.layers))))
-        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, **raised)
+        plugins = tuple(dict.fromkeys((*self.least.plugins, *needs.plugins)))
+        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, plugins=plugins, **raised)
 
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from deskgym.envs.clock import Clock
@@ -56,19 +57,23 @@ class MachineManager:
         self._spares: list[Machine] = []
         self._second: Machine | None = None
 
-    def clean_machine(self) -> Machine:
+    def clean_machine(self, plugins: tuple[str, ...] = ()) -> Machine:
         """A second machine like the present one, as new: for what an evaluation has to run.
 
-        It is the same one each time, restored, as long as the tasks' needs stay the same.
+        It is the same one each time, restored, as long as plugins and the tasks' needs stay the same.
+
+        Args:
+            plugins: of its guest, in place of those that the agent's machine has.
 
         Raises:
             MachineError: it could not be had.
         """
-        if self._second is not None and self._second.config != self.machine.config:
+        config = replace(self.machine.config, plugins=plugins)
+        if self._second is not None and self._second.config != config:
             self._second.stop()
             self._second = None
         if self._second is None:
-            self._second = self.builder.build(self.machine.config)
+            self._second = self.builder.build(config)
         try:
             self._second.restore(None)
         except MachineError:

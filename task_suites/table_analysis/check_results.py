@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.errors import TaskError
-from deskgym.envs.guest import comparing
-from deskgym.envs.guest.kernel import values
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.drawing import Drawn
+from deskgym.task_suites.table_analysis.guest import comparators, results
 
 
 def expressions(drawn: Drawn, k: int, reference: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -33,8 +33,8 @@ def taken(drawn: Drawn, k: int, namespace: Mapping[str, Any], given: Mapping[str
     wanted: dict[str, dict[str, Any]] = {name: {"type": kind} for name, kind in kinds.items()}
     for name in kinds:
         if given[name][0] is not None:
-            wanted[name]["probes"] = values.encode(given[name][0])
-    return values.take(namespace, wanted)
+            wanted[name]["probes"] = pickle.dumps(given[name][0])
+    return results.take(namespace, wanted)
 
 
 def right(drawn: Drawn, k: int, gold: bytes, got: bytes, given: Mapping[str, tuple[Any, Any]]) -> dict[str, str | None]:
@@ -48,10 +48,10 @@ def right(drawn: Drawn, k: int, gold: bytes, got: bytes, given: Mapping[str, tup
     for name, kind in turn.result.items():
         intent: dict[str, Any] = {"name": name, "kind": kind, "options": dict(turn.compare.get(name, {}))}
         if kind == "model":
-            intent |= {"metric": turn.metric[name], "truth": values.encode(given[name][1])}
+            intent |= {"metric": turn.metric[name], "truth": pickle.dumps(given[name][1])}
         intents.append(intent)
     try:
-        verdicts = comparing.compare_results(gold, got, intents, "corrected")
+        verdicts = comparators.compare_results(gold, got, intents, "corrected")
     except ValueError as error:
         raise TaskError(f"{drawn.name(k)}: {error}") from error
     return {v["name"]: None if v["correct"] else v.get("message", "") for v in verdicts}

@@ -8,6 +8,7 @@ from typing import Any
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError
 from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.task_suites.table_analysis.guest import COMPARATORS, RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn
 from deskgym.task_suites.table_analysis.turns import Intent, IntentOutcome
 
@@ -30,7 +31,7 @@ def judge(prepared: PreparedTurn, final: FinalState, limits: KernelLimits, mode:
         prepared: the turn.
         final: with the agent's machine, whose kernel is as the agent left it.
         limits: of the kernels.
-        mode: ``"corrected"`` or ``"paper"``, see ``deskgym.envs.guest.comparing``.
+        mode: ``"corrected"`` or ``"paper"``, see ``guest.comparators``.
 
     Raises:
         JudgeError: the reference failed; see there.
@@ -39,14 +40,14 @@ def judge(prepared: PreparedTurn, final: FinalState, limits: KernelLimits, mode:
     if final.clean_machine is None:
         raise JudgeError("there is no second machine to compare in")
     turn = prepared.turn
-    second = Kernel(final.clean_machine(), limits)
+    second = Kernel(final.clean_machine((RESULTS, COMPARATORS)), limits)
     try:
         wanted, truths = _reference(second, prepared)
-        gold = second.take(wanted, timeout=TIMEOUT)
+        gold = _take(second, wanted, TIMEOUT)
     except GuestCallError as error:
         raise JudgeError(f"the reference failed: {error}") from error
     try:
-        got = Kernel(final.machine, limits).take(wanted, timeout=READING)
+        got = _take(Kernel(final.machine, limits), wanted, READING)
     except GuestCallError as error:
         return all_wrong(turn.intents, f"the results could not be read: {error}")
     try:
@@ -85,7 +86,7 @@ def compare(
     ]
     arguments = {"gold": gold, "got": got, "intents": asked, "mode": mode}
     try:
-        found = kernel.call("deskgym.envs.guest.comparing:compare_results", arguments, timeout=TIMEOUT)
+        found = kernel.call(f"{COMPARATORS}:compare_results", arguments, timeout=TIMEOUT)
         return tuple(
             IntentOutcome(intent.name, intent.kind, bool(one["correct"]), str(one["message"]))
             for intent, one in zip(intents, found, strict=True)
@@ -109,25 +110,20 @@ def _reference(kernel: Kernel, prepared: PreparedTurn) -> tuple[Wanted, dict[str
         *(COMPARED_WITH[intent.kind] for intent in turn.intents if intent.kind in COMPARED_WITH),
     }
     kernel.open(prepared.files(reference=True), cells, preload=sorted(preload), timeout=TIMEOUT)
-    names = {f"{PROBES}{intent.name}" for intent in turn.intents if intent.probes}
-    names |= {f"{TRUTH}{intent.name}" for intent in turn.intents if intent.truth}
-    values = _values(kernel, sorted(names))
     wanted: Wanted = {intent.name: {"type": intent.kind} for intent in turn.intents}
-    for intent in turn.intents:
-        if intent.probes:
-            wanted[intent.name]["probes"] = values[f"{PROBES}{intent.name}"]
-    truths = {intent.name: values[f"{TRUTH}{intent.name}"] for intent in turn.intents if intent.truth}
-    return wanted, truths
+    for name, probes in _pickled(kernel, PROBES, [intent.name for intent in turn.intents if intent.probes]).items():
+        wanted[name]["probes"] = probes
+    return wanted, _pickled(kernel, TRUTH, [intent.name for intent in turn.intents if intent.truth])
 
 
-def _values(kernel: Kernel, names: Sequence[str]) -> dict[str, Any]:
-    """Variables of the reference's kernel, each encoded."""
-    from deskgym.envs.guest.kernel.values import answers
-
+def _pickled(kernel: Kernel, prefix: str, names: Sequence[str]) -> dict[str, bytes]:
+    """Variables of the reference's kernel, by their names without the prefix."""
     if not names:
         return {}
-    found = answers(kernel.take({name: {"type": "value"} for name in names}, timeout=TIMEOUT))
-    wrong = [f"{name}: {answer}" for name, answer in found.items() if "ok" not in answer]
-    if wrong:
-        raise JudgeError(f"the reference's probes cannot be had: {'; '.join(wrong)}")
-    return {name: answer["ok"] for name, answer in found.items()}
+    arguments = {"names": [prefix + name for name in names]}
+    found = kernel.call(f"{RESULTS}:pickled", arguments, variables=True, timeout=TIMEOUT)
+    return {name: found[prefix + name] for name in names}
+
+
+def _take(kernel: Kernel, wanted: Wanted, timeout: float) -> bytes:
+    return kernel.take(f"{RESULTS}:take", {"wanted": wanted}, timeout=timeout)

@@ -12,8 +12,10 @@ from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import KernelLimits
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.table_analysis.conversation import STEPS, Conversation, instruction, open_kernel
 from deskgym.task_suites.table_analysis.domains import domain
+from deskgym.task_suites.table_analysis.guest import RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, prepare_turns
 from deskgym.task_suites.table_analysis.turns import LETTERS, Turn
 
@@ -128,6 +130,11 @@ class AnalysisTask:
     def lazy(self) -> bool:
         """Whether it is a letter that is asked for, and no picture is part of the question."""
         return len(self.turns) == 1 and self.turns[0].choice is not None and self.turns[0].action != "plot_qa"
+
+    @property
+    def needs(self) -> Needs:
+        """What takes the results out of the kernel."""
+        return Needs(plugins=(RESULTS,))
 
     def prepare(self, machine: Machine) -> None:
         """Open a kernel and run the history, unless the task is lazy.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.guest import comparing
+from deskgym.task_suites.table_analysis.guest import comparators
 
 if TYPE_CHECKING:
     from deskgym.task_suites.table_analysis.drawing import Drawn
@@ -87,7 +87,8 @@ def differ(drawn: Drawn, k: int, name: str, gold: Any, other: Any) -> bool:
     """Whether a result of turn ``k`` differs from its gold, in every way of comparing."""
     turn = drawn.file.turns[k]
     return not any(
-        comparing.compare(gold, other, turn.result[name], turn.compare.get(name), mode)[0] for mode in comparing.MODES
+        comparators.compare(gold, other, turn.result[name], turn.compare.get(name), mode)[0]
+        for mode in comparators.MODES
     )
 
 

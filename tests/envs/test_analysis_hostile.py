@@ -10,6 +10,7 @@ import pytest
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.errors import ActionError
 from deskgym.task_suites.table_analysis import judging
+from deskgym.task_suites.table_analysis.guest import RESULTS
 
 pytestmark = pytest.mark.sandbox
 
@@ -151,10 +152,8 @@ def test_garbage_on_the_kernels_socket(play):
 
 
 def test_the_machine_has_neither_the_suite_nor_the_hosts_files(play):
-    code = (
-        "import importlib.util, os, sys\n"
-        "print([n for n in ('deskgym.task_suites', 'deskgym.registration', 'gymnasium') if _has(n)])\n"
-    )
+    modules = ("deskgym.task_suites.table_analysis.suite", "deskgym.registration", "gymnasium")
+    code = f"print([n for n in {modules!r} if _has(n)])"
     head = (
         "def _has(name):\n    try: return importlib.util.find_spec(name) is not None\n"
         "    except ImportError: return False\n"
@@ -180,24 +179,24 @@ def test_tables_that_are_overwritten_are_the_agents_alone(play):
 
 PATCHES = {
     "pandas": (
-        "pd.Series.__eq__ = pd.DataFrame.__eq__ = lambda *a: True\n"
+        "pd.Series.__eq__ = pd.DataFrame.__eq__ = lambda *a, **k: True\n"
         "pd.testing.assert_frame_equal = np.allclose = np.isclose = np.array_equal = lambda *a, **k: True\n"
         "pd.read_csv = lambda *a, **k: pd.DataFrame()"
     ),
     "the comparators": (
         "import sys\n"
         "for name, module in list(sys.modules.items()):\n"
-        "    if name.startswith('deskgym.envs.guest.comparing'):\n"
+        "    if name.startswith('deskgym.task_suites.table_analysis'):\n"
         "        for key, value in list(vars(module).items()):\n"
         "            if callable(value): setattr(module, key, lambda *a, **k: [{'name': 'mean_mass', 'correct': True}])"
     ),
     "the encoding": (
         "import sys\nimport msgpack\n"
-        "module = sys.modules['deskgym.envs.guest.kernel.values']\n"
-        "module.take = lambda *a: msgpack.packb({'mean_mass': {'ok': True, 'correct': True, 'missing': True}})"
+        f"module = sys.modules['{RESULTS}']\n"
+        "module.take = lambda *a, **k: msgpack.packb({'mean_mass': {'ok': True, 'correct': True, 'missing': True}})"
     ),
     "a number that equals all": (
-        "class Same(float):\n    __eq__ = lambda self, other: True\n    __sub__ = __rsub__ = lambda *a: 0.0\n"
+        "class Same(float):\n    __eq__ = lambda self, other: True\n    __sub__ = __rsub__ = lambda *a, **k: 0.0\n"
         "    __hash__ = float.__hash__\nmean_mass = Same(1)"
     ),
     "not a number": "mean_mass = float('nan')",
@@ -256,11 +255,11 @@ def test_a_cell_that_exits_or_is_no_python_is_feedback(play):
 
 FORGE = """
 import os, struct, sys, time, msgpack
-kernel, values = sys.modules["deskgym.envs.guest.kernel.process"], sys.modules["deskgym.envs.guest.kernel.values"]
+kernel, values = sys.modules["deskgym.envs.guest.kernel.process"], sys.modules["RESULTS"]
 honest = kernel.pack
 kernel.pack = lambda answer: forged() if "data" in answer or "error" in answer else honest(answer)
 def frame(body): return struct.pack(">I", len(body)) + body
-"""
+""".replace("RESULTS", RESULTS)
 FORGED = {
     "as much as a frame takes": "def forged(): return honest({'data': bytes((16 << 20) - 30)})",
     "millions of dicts": (
@@ -291,7 +290,7 @@ def test_forged_results_are_wrong_and_neither_an_error_nor_a_load_of_the_host(pl
 
 def test_results_that_are_never_given_are_not_waited_for_long(play, monkeypatch):
     monkeypatch.setattr(judging, "READING", 1.0)
-    code = "import sys, time\nsys.modules['deskgym.envs.guest.kernel.values'].take = lambda *a: time.sleep(1000)"
+    code = f"import sys, time\nsys.modules['{RESULTS}'].take = lambda *a, **k: time.sleep(1000)"
     start = time.monotonic()
     assert play(code, "DONE")[1] == 0.0
     assert time.monotonic() - start < 15
@@ -312,7 +311,12 @@ DEEP = "import os, sys\nos.chdir('/tmp')\nfor k in range(3000):\n    os.mkdir('d
 
 
 @pytest.mark.parametrize(
-    "end", ["", "os._exit(0)", "sys.modules['deskgym.envs.guest.kernel.values'].take = lambda *a: os._exit(0)"]
+    "end",
+    [
+        "",
+        "os._exit(0)",
+        f"sys.modules['{RESULTS}'].take = lambda *a, **k: os._exit(0)",
+    ],
 )
 def test_folders_that_are_too_deep_for_python_are_removed_at_once(play, env, end):
     env.reset()

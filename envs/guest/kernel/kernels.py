@@ -137,7 +137,7 @@ class Kernels:
         }
 
     async def ask(self, request: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
-        """Ask the kernel for something else than a cell: ``take``, ``call``, ``forget``, ``picture``.
+        """Ask the kernel for something else than a cell: ``call``, ``forget``, ``picture``.
 
         Raises:
             KernelFailed: it could not do it in time, or died of it.

@@ -38,7 +38,7 @@ def preload(config: GuestConfig, more: tuple[str, ...] = ()) -> None:
     settings = f"{config.state_dir}/matplotlib"
     os.makedirs(settings, mode=0o755, exist_ok=True)
     os.environ.update(_SETTINGS, MPLCONFIGDIR=settings)
-    for name in (*PRELOADED, *more, f"{__package__}.values", "deskgym.envs.guest.comparing"):
+    for name in (*PRELOADED, *more):
         try:
             importlib.import_module(name)
         except ImportError as error:
@@ -115,7 +115,7 @@ class Kernel:
         self._drawn: Any = None  # the figure that it shows
         self._shown: Any = None  # the figure that is to be seen
         self._operations: dict[str, Callable[..., dict[str, Any]]] = {
-            "run": self.run, "take": self.take, "call": self.call, "forget": self.forget, "picture": self.picture,
+            "run": self.run, "call": self.call, "forget": self.forget, "picture": self.picture,
         }  # fmt: skip
         sys.argv = [""]
         sys.path[:] = ["", *(entry for entry in sys.path if entry)]
@@ -183,16 +183,11 @@ class Kernel:
         os.dup2(null, 2)
         os.close(null)
 
-    def take(self, wanted: dict[str, dict[str, Any]], fds: list[int]) -> dict[str, Any]:
-        """The values of variables, encoded; see ``deskgym.envs.guest.kernel.values.take``."""
-        from deskgym.envs.guest.kernel.values import take
-
-        return self._bounded(take(self.namespace, wanted))
-
-    def call(self, function: str, fds: list[int], arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Call a function by its place, ``"module:function"``; it gives bytes or JSON-like data."""
+    def call(self, function: str, fds: list[int], arguments: dict[str, Any], variables: bool = False) -> dict[str, Any]:
+        """Call a plugin's function by its place, ``"module:function"``; it gives bytes or JSON-like data."""
         module, _, name = function.partition(":")
-        value = getattr(importlib.import_module(module), name)(**(arguments or {}))
+        called = getattr(importlib.import_module(module), name)
+        value = called(self.namespace, **arguments) if variables else called(**arguments)
         if isinstance(value, bytes):
             return self._bounded(value)
         import msgpack

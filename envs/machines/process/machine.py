@@ -18,12 +18,11 @@ from deskgym.envs.errors import DeskgymError, MachineError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.processes import has_mark, kill_all, process_table
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.provision.start_slots import start_slot
-
-_GUEST = Path(__file__).resolve().parents[2] / "guest"
 
 
 class ProcessMachine(Machine):
@@ -77,12 +76,13 @@ class ProcessMachine(Machine):
             raise
 
     def _start_guest(self, folder: Path) -> None:
+        guest = build_guest_runtime(self.config.plugins) / "deskgym" / "envs" / "guest"
         ours, theirs = socket.socketpair()
         with theirs, (folder / "guest.log").open("wb") as log:
             self._client = GuestClient(ours)
             self._process = subprocess.Popen(
                 [
-                    sys.executable, str(_GUEST), "--fd", str(theirs.fileno()), "--marker", self._marker,
+                    sys.executable, str(guest), "--fd", str(theirs.fileno()), "--marker", self._marker,
                     "--home", str(folder / "home"), "--state-dir", str(folder / "state"),
                     "--runtime-dir", str(folder / "run"), "--tmp-dir", str(folder / "tmp"), "--remove", str(folder),
                     *self._library_options(),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.build_once import build_once
-from deskgym.envs.machines.guest_runtime import build_guest_runtime
+from deskgym.envs.machines.guest_runtime import build_guest_runtime, link_or_copy
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.qemu.folders import base_folder
 from deskgym.envs.machines.qemu.memory import copy_file
@@ -28,15 +28,15 @@ _FIXED = (
 
 
 @cache
-def guest_disk(python: str) -> Path:
-    """A read-only disk with the guest runtime, for an image with this version of Python; built once.
+def guest_disk(python: str, plugins: tuple[str, ...] = ()) -> Path:
+    """A read-only disk with the guest runtime and its plugins, for an image with this version of Python; built once.
 
     What is compiled for another Python is left out where it could do harm; the libraries do without.
     """
-    runtime = build_guest_runtime()
+    runtime = build_guest_runtime(plugins)
 
     def build(work: Path) -> Path:
-        tree = shutil.copytree(runtime, work / "tree", copy_function=_link)
+        tree = shutil.copytree(runtime, work / "tree", copy_function=link_or_copy)
         if not _is_ours(python):
             for name in _COMPILED_ONLY:
                 shutil.rmtree(tree / name, ignore_errors=True)
@@ -76,13 +76,6 @@ def _fill_disk(tree: Path, work: Path) -> Path:
     made = work / "disk"
     make_ext4(str(made), size * 5 // 4 + (4 << 20), "-d", str(tree))
     return made
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _is_ours(python: str) -> bool:

@@ -238,7 +238,7 @@ class QemuMachine(Machine):
             accel = pick_accel(image, self._accel)
             hardware = Hardware(
                 image=image.hash,
-                guest=guest_disk(image.python).name,
+                guest=guest_disk(image.python, self.config.plugins).name,
                 libraries=libraries.name if (libraries := self._libraries(image)) else None,
                 qemu=qemu_version(),
                 accel=accel,
@@ -283,7 +283,7 @@ class QemuMachine(Machine):
         from deskgym.envs.guest.client import GuestClient
 
         folder = self._folder = new_folder("machine")
-        disks = [guest_disk(image.python), self._libraries(image)]
+        disks = [guest_disk(image.python, self.config.plugins), self._libraries(image)]
         self._read_only = qemu_snapshots.link_read_only([disk for disk in disks if disk], folder)
         self._disks = [new_layer(image, folder / qemu_snapshots.layer_name(0))]
         if hardware.screen is not None:
@@ -294,7 +294,7 @@ class QemuMachine(Machine):
             if hardware.screen is not None:
                 width, height = hardware.screen
                 self._desktop = self._guest.call("desktop", BOOT_TIMEOUT, width=width, height=height, glx=hardware.glx)
-            if hardware.libraries is not None and not warm_kernels(self._guest):
+            if hardware.libraries is not None and not warm_kernels(self._guest, self.config.plugins):
                 raise MachineError(
                     f"image {image.full_name} does not mount the libraries of kernels: it was built by an older "
                     f"deskgym; {remedy(image.name)}",

@@ -115,7 +115,7 @@ class SandboxMachine(Machine):
             config=self.config,
             ids=host.ids,
             rootfs=host.rootfs,
-            guest=host.guest,
+            guest=build_guest_runtime(self.config.plugins),
             libraries=libraries,
             interpreter=find_interpreter(),
             limits=host.limits,
@@ -312,7 +312,6 @@ class _Host:
         elif self.limits.cgroups is None and os.geteuid() == 0:
             self.options = ["--rootless=true"]  # else a failure to make control groups is fatal
         self.rootfs: RootFs = build_rootfs(self.ids)
-        self.guest: Path = build_guest_runtime()
         self.tmpfs_layers: bool = sandbox_snapshots.tmpfs_has_user_attributes()
 
 

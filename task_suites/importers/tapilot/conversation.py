@@ -22,6 +22,7 @@ from deskgym.task_suites.importers.tapilot.judging import TIMEOUT, Judge, Refere
 from deskgym.task_suites.importers.tapilot.recall import recall
 from deskgym.task_suites.importers.tapilot.scripts import PRED
 from deskgym.task_suites.importers.tapilot.turn import Scoring, UpstreamTurn
+from deskgym.task_suites.table_analysis.guest import COMPARATORS, RESULTS
 from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome
 from deskgym.task_suites.table_analysis.users import User
 
@@ -179,7 +180,7 @@ class TapilotConversation:
             raise GuestCallError("there is no second machine to judge in", "no_machine")
         results = self._collected(Kernel(final.machine, _LIMITS))
         judge = Judge(
-            Kernel(final.clean_machine(), _LIMITS),
+            Kernel(final.clean_machine((RESULTS, COMPARATORS)), _LIMITS),
             turn,
             self.collection.files(turn),
             self._names,

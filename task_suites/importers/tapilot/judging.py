@@ -22,6 +22,7 @@ from deskgym.task_suites.importers.tapilot.outputs import (
 )
 from deskgym.task_suites.importers.tapilot.scripts import PRED, PREPARE, REF
 from deskgym.task_suites.importers.tapilot.turn import Scoring, UpstreamTurn
+from deskgym.task_suites.table_analysis.guest import RESULTS
 
 TIMEOUT = 60.0
 """Seconds of the reference's code and of the evaluation code; version 1.0's README runs them with this limit."""
@@ -189,7 +190,7 @@ class Judge:
 
     def _encoded(self, names: Sequence[str], results: Files) -> tuple[dict[str, bytes], str]:
         """The values of pickles as data, loaded in a session that ends with it; those that cannot be are left out."""
-        from deskgym.envs.guest.kernel.values import answers
+        from deskgym.task_suites.table_analysis.guest.comparators import answers
 
         if not names:
             return {}, ""
@@ -197,7 +198,7 @@ class Judge:
             self._open({f"{PRED}/{name}": results[name] for name in names})
             told = self.kernel.run(scripts.unpickle_cell(names), timeout=LOADING, echo=False)
             wanted = {f"result_{number}": {"type": "value"} for number in range(len(names))}
-            taken = answers(self.kernel.take(wanted, timeout=LOADING))
+            taken = answers(self.kernel.take(f"{RESULTS}:take", {"wanted": wanted}, timeout=LOADING))
         except (GuestCallError, ValueError) as error:
             return {}, f"the results could not be loaded: {error!s:.300}"
         found: dict[str, bytes] = {}

@@ -176,8 +176,8 @@ def unpickle_cell(names: Sequence[str]) -> str:
 
 CLEAN = """\
 import pickle
-from deskgym.envs.guest.kernel.values import decode_value
-from deskgym.envs.guest.kernel.values_format import Opaque
+from deskgym.task_suites.table_analysis.guest.comparators import decode_value
+from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
 
 class _Models(pickle.Unpickler):
     plain = {

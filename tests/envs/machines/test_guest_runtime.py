@@ -4,7 +4,12 @@ import shutil
 import subprocess
 import sys
 
-from deskgym.envs.machines import guest_runtime
+import pytest
+
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.machines import create_machine, guest_runtime
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.kernels import Kernel
 
 ALLOWED = {
     "boot.py", "deskgym", "msgpack", "dbus_fast", "Xlib", "six.py", "PIL", "pillow.libs", "pyautogui", "pyscreeze",
@@ -19,6 +24,58 @@ def test_it_has_nothing_of_ours_but_the_guest():
     assert all(name in ("__init__.py", "envs/__init__.py") or name.startswith("envs/guest/") for name in files)
     assert (folder / "deskgym/__init__.py").read_text() == (folder / "deskgym/envs/__init__.py").read_text() == ""
     assert all(path.stat().st_mode & 0o022 == 0 for path in folder.rglob("*"))
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A package ``own.guest``, whose parent cannot be imported inside."""
+    folder = tmp_path / "own" / "guest"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("HOST = True")
+    (folder / "__init__.py").write_text("from own.guest.readers import twice")
+    (folder / "readers.py").write_text("def twice(number): return 2 * number\ndef names(space): return sorted(space)")
+    monkeypatch.syspath_prepend(tmp_path)
+    guest_runtime.build_guest_runtime.cache_clear()
+    yield "own.guest"
+    for name in ("own", "own.guest"):
+        sys.modules.pop(name, None)
+
+
+def test_a_plugin_is_only_where_it_is_asked_for(plugin):
+    base, more = guest_runtime.build_guest_runtime(), guest_runtime.build_guest_runtime((plugin,))
+    assert not (base / "own").exists()
+    assert (more / "own/__init__.py").read_text() == ""
+    assert list((more / "own/guest/__pycache__").glob("readers.*.pyc"))
+    assert (more / "msgpack/__init__.py").samefile(base / "msgpack/__init__.py")
+    code = (
+        f"import sys; sys.path.insert(0, {str(more)!r}); import deskgym.envs.guest.server, own.guest as g; g.twice(2)"
+    )
+    subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], check=True, timeout=30)
+
+
+def test_a_plugin_that_is_changed_makes_another_runtime(plugin, tmp_path):
+    before = guest_runtime.build_guest_runtime((plugin,))
+    (tmp_path / "own/guest/readers.py").write_text("def twice(number): return number + number")
+    guest_runtime.build_guest_runtime.cache_clear()
+    assert guest_runtime.build_guest_runtime((plugin,)) != before
+
+
+@pytest.mark.parametrize("name", ["nowhere.guest", "deskgym.registration", ".guest"])
+def test_a_plugin_that_is_no_package_is_an_error(name):
+    with pytest.raises(MachineError, match="is no Python package that can be imported"):
+        guest_runtime.build_guest_runtime((name,))
+
+
+@pytest.mark.parametrize("kind", ["process", pytest.param("sandbox", marks=pytest.mark.sandbox)])
+def test_a_kernel_calls_its_machines_plugin(plugin, kind):
+    with create_machine(kind, MachineConfig(screen_size=None, plugins=(plugin,))) as machine:
+        kernel = Kernel(machine)
+        kernel.open({}, ["x = 1"])
+        assert kernel.run(f"import sys\n{plugin!r} in sys.modules").stdout == "True\n"
+        assert kernel.call(f"{plugin}.readers:twice", {"number": 4}) == 8
+        assert "x" in kernel.call(f"{plugin}.readers:names", {}, variables=True)
+        with pytest.raises(GuestCallError, match="ModuleNotFoundError"):
+            kernel.call("deskgym.task_suites.table_analysis.guest.comparators:compare", {})
 
 
 def test_it_is_compiled_and_imports_without_site_packages():

@@ -152,7 +152,7 @@ PAYLOADS = {
     "ends the kernel": "import os; os._exit(0)",
     "leaves": "raise SystemExit",
     "patches the guest": (
-        "import sys\nm = sys.modules['deskgym.envs.guest.kernel.values']\n"
+        "import sys\nm = sys.modules['deskgym.task_suites.table_analysis.guest.results']\n"
         "m.take = lambda *a, **k: b'junk'\nm.encode = None"
     ),
     "changes equality": "import pandas as pd\npd.Index.equals = lambda *a: True\npd.DataFrame.shape = property(len)",

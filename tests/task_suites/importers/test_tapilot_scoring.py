@@ -252,7 +252,7 @@ def test_a_failed_statement_leaves_nothing_to_the_next(folder: Path) -> None:
 def test_clean_pickles_are_of_data_and_models_alone(folder: Path) -> None:
     from sklearn.linear_model import LinearRegression
 
-    from deskgym.envs.guest.kernel.values import encode
+    from deskgym.task_suites.table_analysis.guest.results.encode import encode
 
     model = LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0])
     bomb = b"cposix\nsystem\n(S'touch owned'\ntR."

@@ -1,4 +1,4 @@
-"""The data drawn in two figures (see ``drawn.drawn``): the same, whatever their order and style."""
+"""The data drawn in two figures (see ``figure_data.drawn``): the same, whatever their order and style."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from deskgym.envs.guest.comparing_axes import Coordinates, coordinates
-from deskgym.envs.guest.comparing_matching import pairing
-from deskgym.envs.guest.comparing_rules import Rules
+from deskgym.task_suites.table_analysis.guest.comparators.axes import Coordinates, coordinates
+from deskgym.task_suites.table_analysis.guest.comparators.matching import pairing
+from deskgym.task_suites.table_analysis.guest.comparators.rules import Rules
 
 RTOL = 1e-3
 """Of the range of an axis: much less than can be seen."""

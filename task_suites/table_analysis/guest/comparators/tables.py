@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deskgym.envs.guest.comparing_columns import column_difference, ranks
-from deskgym.envs.guest.comparing_matching import pairing
-from deskgym.envs.guest.comparing_plain import difference
-from deskgym.envs.guest.comparing_rules import Rules, shown
+from deskgym.task_suites.table_analysis.guest.comparators.columns import column_difference, ranks
+from deskgym.task_suites.table_analysis.guest.comparators.matching import pairing
+from deskgym.task_suites.table_analysis.guest.comparators.plain_values import difference
+from deskgym.task_suites.table_analysis.guest.comparators.rules import Rules, shown
 
 
 def table_difference(kind: str, gold: Any, got: Any, rules: Rules) -> str:

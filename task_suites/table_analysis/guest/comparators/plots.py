@@ -6,9 +6,9 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from deskgym.envs.guest.comparing_drawn import drawn_difference
-from deskgym.envs.guest.comparing_rules import GoldError, Rules
-from deskgym.envs.guest.kernel.figure_data import HEIGHT, WIDTH
+from deskgym.task_suites.table_analysis.guest.comparators.figures import drawn_difference
+from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError, Rules
+from deskgym.task_suites.table_analysis.guest.results.figure_data import HEIGHT, WIDTH
 
 THRESHOLD = 0.6
 """A picture is right above this similarity (Tapilot-Crossing, comparison of plots)."""

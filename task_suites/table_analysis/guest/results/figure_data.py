@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deskgym.envs.guest.kernel import figure_marks as marks
+from deskgym.task_suites.table_analysis.guest.results import figure_marks as marks
 
 WIDTH, HEIGHT = 800, 600
 """Pixels of a picture (Tapilot-Crossing, comparison of plots)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deskgym.envs.guest.comparing_plain import plain
-from deskgym.envs.guest.comparing_rules import GoldError
+from deskgym.task_suites.table_analysis.guest.comparators.plain_values import plain
+from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError
 
 METRICS = ("r2", "accuracy", "f1")
 _SLACK = 1e-9

@@ -1,6 +1,7 @@
 """Which results are those of the reference."""
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deskgym.envs.guest.comparing import compare, compare_results
-from deskgym.envs.guest.kernel.values import Opaque, decode, decode_value, encode, take
+from deskgym.task_suites.table_analysis.guest.comparators import decode, decode_value
+from deskgym.task_suites.table_analysis.guest.comparators.comparing import compare, compare_results
+from deskgym.task_suites.table_analysis.guest.results import take
+from deskgym.task_suites.table_analysis.guest.results.encode import encode
+from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
 
 NAN = math.nan
 FRAME = pd.DataFrame(
@@ -266,7 +270,7 @@ def test_results_are_compared_intent_by_intent():
 
 
 def test_functions_and_plots_through_results():
-    wanted = {"f": {"type": "function", "probes": encode([(1,), (0,)])}}
+    wanted = {"f": {"type": "function", "probes": pickle.dumps([(1,), (0,)])}}
     intents = [{"name": "f", "kind": "function", "options": {}}]
     gold = take({"f": lambda x: 1 / x}, wanted)
     for function, correct in ((lambda x: x**-1.0, True), (lambda x: 1, False), (None, False)):

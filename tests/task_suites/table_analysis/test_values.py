@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import pickle
 import time
 from collections import OrderedDict
 
@@ -12,9 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deskgym.envs.guest.comparing import compare
-from deskgym.envs.guest.kernel.values import Opaque, decode, decode_value, encode, take
-from deskgym.envs.guest.kernel.values_format import MAX_BYTES, MAX_ITEMS
+from deskgym.task_suites.table_analysis.guest.comparators import decode, decode_value
+from deskgym.task_suites.table_analysis.guest.comparators.comparing import compare
+from deskgym.task_suites.table_analysis.guest.results import take
+from deskgym.task_suites.table_analysis.guest.results.encode import encode
+from deskgym.task_suites.table_analysis.guest.results.value_format import MAX_BYTES, MAX_ITEMS, Opaque
 
 SCALARS = st.one_of(
     st.none(),
@@ -267,7 +270,7 @@ def test_results_are_taken_by_name():
 
 
 def test_functions_are_called_with_every_probe():
-    probes = encode([(4, 2), (1, 0), ("x",)])
+    probes = pickle.dumps([(4, 2), (1, 0), ("x",)])
     wanted = {name: {"type": "function", "probes": probes} for name in ("ratio", "leaving", "number")}
     found = decode(take({"ratio": lambda a, b: a / b, "leaving": lambda *a: exit(1), "number": 3}, wanted))
     assert found["ratio"]["ok"] == [("returned", 2.0), ("raised", "ZeroDivisionError"), ("raised", "TypeError")]
@@ -277,7 +280,7 @@ def test_functions_are_called_with_every_probe():
 
 def test_a_function_that_changes_its_arguments_changes_no_other_probe():
     rows = pd.DataFrame({"a": [1, 2]})
-    wanted = {"drop": {"type": "function", "probes": encode([(rows,), (rows,)])}}
+    wanted = {"drop": {"type": "function", "probes": pickle.dumps([(rows,), (rows,)])}}
     found = decode(take({"drop": lambda table: table.pop("a").sum()}, wanted))
     assert [value for _, value in found["drop"]["ok"]] == [3, 3]
 
@@ -287,7 +290,7 @@ def test_models_predict_their_probes():
 
     rows = pd.DataFrame({"a": [1.0, 2, 3]})
     model = LinearRegression().fit(rows, [2, 4, 6])
-    wanted = {name: {"type": "model", "probes": encode(rows)} for name in ("model", "number")}
+    wanted = {name: {"type": "model", "probes": pickle.dumps(rows)} for name in ("model", "number")}
     found = decode(take({"model": model, "number": 3}, wanted))
     assert np.allclose(found["model"]["ok"], [2, 4, 6]) and "no method predict" in found["number"]["error"]
 
@@ -306,7 +309,8 @@ def test_whatever_a_result_does_is_an_error_of_its_own():
         raise Mute
 
     model = type("Model", (), {"predict": staticmethod(fail)})()
-    wanted = {"rogue": {"type": "dataframe"}, "model": {"type": "model", "probes": encode(1)}, "one": {"type": "value"}}
+    wanted = {"rogue": {"type": "dataframe"}, "one": {"type": "value"}}
+    wanted["model"] = {"type": "model", "probes": pickle.dumps(1)}
     found = decode(take({"rogue": Rogue({"a": [1]}), "model": model, "one": 1}, wanted))
     assert "KeyboardInterrupt" in found["rogue"]["error"] and "error" in found["model"] and found["one"] == {"ok": 1}
 

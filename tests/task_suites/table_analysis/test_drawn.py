@@ -8,10 +8,11 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from deskgym.envs.guest.comparing import compare  # noqa: E402
-from deskgym.envs.guest.comparing_plots import THRESHOLD, similarity  # noqa: E402
-from deskgym.envs.guest.kernel.figure_data import drawn, figure_of, picture_of, render  # noqa: E402
-from deskgym.envs.guest.kernel.values import decode_value, encode  # noqa: E402
+from deskgym.task_suites.table_analysis.guest.comparators import decode_value  # noqa: E402
+from deskgym.task_suites.table_analysis.guest.comparators.comparing import compare  # noqa: E402
+from deskgym.task_suites.table_analysis.guest.comparators.plots import THRESHOLD, similarity  # noqa: E402
+from deskgym.task_suites.table_analysis.guest.results.encode import encode  # noqa: E402
+from deskgym.task_suites.table_analysis.guest.results.figure_data import drawn, figure_of, picture_of, render  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 X, Y, Z = np.arange(12.0), RANDOM.normal(size=12), RANDOM.normal(size=12)

@@ -1,4 +1,4 @@
-"""The marks in one matplotlib Axes as plain data; ``drawn.drawn`` says what of each kind."""
+"""The marks in one matplotlib Axes as plain data; ``figure_data.drawn`` says what of each kind."""
 
 from __future__ import annotations
 

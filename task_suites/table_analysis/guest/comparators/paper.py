@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deskgym.envs.guest.comparing_rules import shown
+from deskgym.task_suites.table_analysis.guest.comparators.rules import shown
 
 
 def paper_difference(gold: Any, got: Any) -> str:

@@ -5,11 +5,12 @@ Two modes (``MODES``): ``paper`` compares as Tapilot-Crossing does, ``corrected`
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deskgym.envs.guest.comparing_rules import GoldError, Rules, rules_of
-from deskgym.envs.guest.kernel.values import answers, decode_value
+from deskgym.task_suites.table_analysis.guest.comparators.decode import answers, decode, decode_value
+from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError, Rules, rules_of
 
 MODES = ("corrected", "paper")
 KINDS = ("dataframe", "series", "list", "dict", "tuple", "value", "plot", "function", "model")
@@ -23,13 +24,13 @@ def compare_results(
     intents: list[dict[str, Any]],
     mode: str = "corrected",
 ) -> list[dict[str, Any]]:
-    """Compare what ``values.take`` gave for the reference and for the agent, intent by intent.
+    """Compare what ``taking.take`` gave for the reference and for the agent, intent by intent.
 
     Args:
-        gold: of the reference: bytes of ``take``, or what ``values.decode`` makes of them.
+        gold: of the reference: bytes of ``take``, or what ``decode`` makes of them.
         got: of the agent: any bytes at all.
-        intents: each ``{"name", "kind", "options"}``; for a model also ``"truth"``, the encoded true values, and
-            ``"metric"``.
+        intents: each ``{"name", "kind", "options"}``; for a model also ``"truth"``, the true values as the
+            reference's kernel has pickled them, and ``"metric"``.
         mode: one of ``MODES``.
 
     Returns:
@@ -62,7 +63,7 @@ def compare(
         gold: the reference's.
         got: the agent's, as ``decode_value`` gives it.
         kind: one of ``KINDS``.
-        options: see ``comparing_rules.Rules``.
+        options: see ``rules.Rules``.
         mode: one of ``MODES``.
         truth: for a model, the true values of the rows that it predicts.
         metric: for a model, ``"r2"``, ``"accuracy"`` or ``"f1"``.
@@ -79,11 +80,11 @@ def compare(
         raise ValueError(f"comparator mode {mode!r}; legal are {', '.join(MODES)}")
     rules = rules_of(options or {})
     if kind == "model":
-        from deskgym.envs.guest.comparing_models import model_difference
+        from deskgym.task_suites.table_analysis.guest.comparators.models import model_difference
 
         return _decided(lambda: model_difference(gold, got, truth, metric, mode))
     if kind == "plot":
-        from deskgym.envs.guest.comparing_plots import plot_difference
+        from deskgym.task_suites.table_analysis.guest.comparators.plots import plot_difference
 
         return _decided(lambda: plot_difference(gold, got, rules, mode))
     return _decided(lambda: _difference(gold, got, rules, mode))
@@ -91,10 +92,10 @@ def compare(
 
 def _difference(gold: Any, got: Any, rules: Rules, mode: str) -> str:
     if mode == "paper":
-        from deskgym.envs.guest.comparing_paper import paper_difference
+        from deskgym.task_suites.table_analysis.guest.comparators.paper import paper_difference
 
         return paper_difference(gold, got)
-    from deskgym.envs.guest.comparing_plain import difference
+    from deskgym.task_suites.table_analysis.guest.comparators.plain_values import difference
 
     return difference(gold, got, rules)
 
@@ -119,7 +120,7 @@ def _intent(golds: Mapping[str, Any], gots: Mapping[str, Any], intent: Mapping[s
     gold = golds.get(name, {"missing": True})
     if "ok" not in gold:
         raise GoldError(f"the reference has no result {name!r}: {gold.get('error', 'there is no such variable')}")
-    truth = decode_value(intent["truth"]) if intent.get("truth") else None
+    truth = pickle.loads(intent["truth"]) if intent.get("truth") else None
     got, problem = _got(gots.get(name, {"missing": True}), name)
     if problem:
         return _verdict(intent, False, problem)
@@ -141,11 +142,7 @@ def _got(answer: Mapping[str, Any], name: str) -> tuple[Any, str]:
 
 
 def _golds(gold: bytes | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    if not isinstance(gold, bytes):
-        return gold
-    from deskgym.envs.guest.kernel.values import decode
-
-    return decode(gold)
+    return decode(gold) if isinstance(gold, bytes) else gold
 
 
 def _verdict(intent: Mapping[str, Any], correct: bool, message: str) -> dict[str, Any]:

@@ -1,21 +1,16 @@
-"""Results of analyses as bytes that can be read without running any of their code.
-
-``take`` runs where the agent's code has run; whatever it gives is the agent's word. ``decode`` runs where results are
-compared.
-"""
+"""Takes the results of an analysis out of a kernel: bytes that can be read without running any of their code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgpack
 
-from deskgym.envs.guest.kernel.values_decode import decode_value, unpacked
-from deskgym.envs.guest.kernel.values_encode import encode
-from deskgym.envs.guest.kernel.values_format import MAX_BYTES, Opaque
-
-__all__ = ["Opaque", "answers", "decode", "decode_value", "encode", "take"]
+from deskgym.task_suites.table_analysis.guest.results.encode import encode
+from deskgym.task_suites.table_analysis.guest.results.value_format import MAX_BYTES
 
 _MESSAGE = 500
 
@@ -25,13 +20,14 @@ def take(namespace: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) 
 
     Args:
         namespace: variables by name.
-        wanted: for each name ``{"type": result type}``, for a function or a model also ``"probes"``, encoded.
+        wanted: for each name ``{"type": result type}``, for a function or a model also ``"probes"``, pickled by
+            the reference's kernel.
 
             - function: it is called with every probe, a tuple of arguments. The result is a list of
               ``("returned", value)`` and ``("raised", name of the exception)``.
             - model: the result is what its ``predict`` gives for the probes, a DataFrame or an array.
             - plot: the figure of that name, or the figure of the Axes of that name, or the current figure when there
-              is nothing of that name. The result is ``{"png": bytes, "drawn": see drawn.drawn}``.
+              is nothing of that name. The result is ``{"png": bytes, "drawn": see figure_data.drawn}``.
             - every other type: the value itself.
 
     Returns:
@@ -50,35 +46,16 @@ def take(namespace: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) 
     return data
 
 
-def answers(data: bytes) -> dict[str, dict[str, Any]]:
-    """What ``take`` gave, by name, with the values still encoded.
-
-    Raises:
-        ValueError: it is not of ``take``.
-    """
-    found = unpacked(data)
-    if not isinstance(found, dict) or not all(isinstance(answer, dict) for answer in found.values()):
-        raise ValueError("not results: legal is what values.take gives")
-    return {str(name): answer for name, answer in found.items()}
-
-
-def decode(data: bytes) -> dict[str, dict[str, Any]]:
-    """What ``take`` gave: ``{name: {"ok": value} | {"missing": True} | {"error": text}}``.
-
-    Raises:
-        ValueError: it is not of ``take``, or a value in it is not of ``encode``.
-    """
-    return {
-        name: {key: decode_value(value) if key == "ok" else value for key, value in answer.items()}
-        for name, answer in answers(data).items()
-    }
+def pickled(namespace: Mapping[str, Any], names: Sequence[str]) -> dict[str, bytes]:
+    """Variables of the reference's kernel, for the probes of ``take``: the agent's kernel gets them as they are."""
+    return {name: pickle.dumps(namespace[name]) for name in names}
 
 
 def _result(namespace: Mapping[str, Any], name: str, details: Mapping[str, Any]) -> dict[str, Any]:
     try:
         kind = details["type"]
         if kind == "plot":
-            from deskgym.envs.guest.kernel.figure_data import picture_of
+            from deskgym.task_suites.table_analysis.guest.results.figure_data import picture_of
 
             found = picture_of(namespace, name)
             return {"missing": True} if found is None else {"ok": encode(found)}
@@ -103,7 +80,8 @@ def _itself(value: Any, details: Mapping[str, Any]) -> Any:
 def _outcomes(function: Any, details: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if not callable(function):
         raise TypeError(f"a {type(function).__name__} is not a function")
-    return [_outcome(function, probe) for probe in decode_value(details["probes"])]
+    probes = [copy.deepcopy(probe) for probe in pickle.loads(details["probes"])]  # else they may share a table
+    return [_outcome(function, probe) for probe in probes]
 
 
 def _outcome(function: Callable[..., Any], probe: Any) -> tuple[str, Any]:
@@ -117,7 +95,7 @@ def _outcome(function: Callable[..., Any], probe: Any) -> tuple[str, Any]:
 def _predictions(model: Any, details: Mapping[str, Any]) -> Any:
     if not callable(getattr(model, "predict", None)):
         raise TypeError(f"a {type(model).__name__} is not a model: it has no method predict")
-    return model.predict(decode_value(details["probes"]))
+    return model.predict(pickle.loads(details["probes"]))
 
 
 _PREPARE: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {"function": _outcomes, "model": _predictions}

@@ -1,4 +1,4 @@
-"""Values to bytes: Python's own types and numpy's; pandas' are in ``values_encode_pandas``."""
+"""Values to bytes: Python's own types and numpy's; pandas' are in ``encode_pandas``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 
-from deskgym.envs.guest.kernel.values_format import (
+from deskgym.task_suites.table_analysis.guest.results.value_format import (
     DTYPE,
     MAX_BYTES,
     MAX_DEPTH,
@@ -145,7 +145,7 @@ class Encoder:
     def _pandas(self, value: Any) -> list[Any] | None:
         if "pandas" not in sys.modules:
             return None
-        from deskgym.envs.guest.kernel.values_encode_pandas import pandas_node
+        from deskgym.task_suites.table_analysis.guest.results.encode_pandas import pandas_node
 
         return pandas_node(self, value)
 

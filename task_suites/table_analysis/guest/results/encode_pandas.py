@@ -1,13 +1,13 @@
-"""Pandas' scalars, columns, indexes and tables to the trees of ``values_encode``."""
+"""Pandas' scalars, columns, indexes and tables to the trees of ``encode``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.guest.kernel.values_format import MASKED, UNITS
+from deskgym.task_suites.table_analysis.guest.results.value_format import MASKED, UNITS
 
 if TYPE_CHECKING:
-    from deskgym.envs.guest.kernel.values_encode import Encoder
+    from deskgym.task_suites.table_analysis.guest.results.encode import Encoder
 
 
 def pandas_node(encoder: Encoder, value: Any) -> list[Any] | None:

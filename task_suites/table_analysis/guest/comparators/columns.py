@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deskgym.envs.guest.comparing_plain import difference, rounded, sort_key
-from deskgym.envs.guest.comparing_rules import Rules
-from deskgym.envs.guest.kernel.values_format import MASKED
+from deskgym.task_suites.table_analysis.guest.comparators.plain_values import difference, rounded, sort_key
+from deskgym.task_suites.table_analysis.guest.comparators.rules import Rules
+from deskgym.task_suites.table_analysis.guest.results.value_format import MASKED
 
 
 def column_difference(gold: Any, got: Any, rules: Rules) -> str:

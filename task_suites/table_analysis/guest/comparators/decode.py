@@ -1,6 +1,6 @@
 """Bytes to values, whoever wrote the bytes: nothing in them is run, imported or opened.
 
-What comes out is at most a few times as large as the bytes. Pandas' types are in ``values_decode_pandas``.
+What comes out is at most a few times as large as the bytes. Pandas' types are in ``decode_pandas``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any
 
 import msgpack
 
-from deskgym.envs.guest.kernel.values_format import DTYPE, MAX_BYTES, MAX_DEPTH, MAX_ITEMS, NATIVE, SAME_HASH, Opaque
+from deskgym.task_suites.table_analysis.guest.results.value_format import (
+    DTYPE,
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_ITEMS,
+    NATIVE,
+    SAME_HASH,
+    Opaque,
+)
 
 _LEAVES = NATIVE | {int}
 
@@ -53,6 +61,30 @@ def unpacked(data: bytes) -> Any:
         raise ValueError(f"not an encoded value: {type(error).__name__}: {str(error)[:200]}") from None
 
 
+def answers(data: bytes) -> dict[str, dict[str, Any]]:
+    """What ``taking.take`` gave, by name, with the values still encoded.
+
+    Raises:
+        ValueError: it is not of ``take``.
+    """
+    found = unpacked(data)
+    if not isinstance(found, dict) or not all(isinstance(answer, dict) for answer in found.values()):
+        raise ValueError("not results: legal is what taking.take gives")
+    return {str(name): answer for name, answer in found.items()}
+
+
+def decode(data: bytes) -> dict[str, dict[str, Any]]:
+    """What ``taking.take`` gave: ``{name: {"ok": value} | {"missing": True} | {"error": text}}``.
+
+    Raises:
+        ValueError: it is not of ``take``, or a value in it is not of ``encode``.
+    """
+    return {
+        name: {key: decode_value(value) if key == "ok" else value for key, value in answer.items()}
+        for name, answer in answers(data).items()
+    }
+
+
 class Decoder:
     """Makes the value of one msgpack tree."""
 
@@ -72,7 +104,7 @@ class Decoder:
             make = _MAKERS.get(node[0])
             if make is not None:
                 return make(self, *node[1:])
-            from deskgym.envs.guest.kernel.values_decode_pandas import MAKERS
+            from deskgym.task_suites.table_analysis.guest.comparators.decode_pandas import MAKERS
 
             if node[0] not in MAKERS:
                 raise ValueError(f"unknown tag {node[0][:20]!r}")

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.guest.kernel.values_decode import spread, text
-from deskgym.envs.guest.kernel.values_format import CLOSED, FREQUENCY, MASKED, MAX_ITEMS, UNITS, ZONE
+from deskgym.task_suites.table_analysis.guest.comparators.decode import spread, text
+from deskgym.task_suites.table_analysis.guest.results.value_format import (
+    CLOSED,
+    FREQUENCY,
+    MASKED,
+    MAX_ITEMS,
+    UNITS,
+    ZONE,
+)
 
 if TYPE_CHECKING:
-    from deskgym.envs.guest.kernel.values_decode import Decoder
+    from deskgym.task_suites.table_analysis.guest.comparators.decode import Decoder
 
 
 def column(decoder: Decoder, node: Any) -> Any:

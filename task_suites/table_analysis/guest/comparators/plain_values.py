@@ -7,8 +7,8 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from deskgym.envs.guest.comparing_rules import GoldError, Rules, shown
-from deskgym.envs.guest.kernel.values_format import Opaque
+from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError, Rules, shown
+from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
@@ -36,7 +36,7 @@ def difference(gold: Any, got: Any, rules: Rules, in_table: bool = False) -> str
     if table != _table_kind(got):
         return f"a {type(got).__name__} where a {type(gold).__name__} was expected"
     if table:
-        from deskgym.envs.guest.comparing_tables import table_difference
+        from deskgym.task_suites.table_analysis.guest.comparators.tables import table_difference
 
         return table_difference(table, gold, got, rules)
     if isinstance(gold, _CONTAINERS) or isinstance(got, _CONTAINERS):
