@@ -13,7 +13,7 @@ from deskgym.envs.machines.kernels import Kernel
 
 ALLOWED = {
     "boot.py", "deskgym", "msgpack", "dbus_fast", "Xlib", "six.py", "PIL", "pillow.libs", "pyautogui", "pyscreeze",
-    "pytweening", "pymsgbox", "pygetwindow", "pyrect", "__pycache__",
+    "pytweening", "pymsgbox", "pygetwindow", "pyrect", "h11", "__pycache__",
 }  # fmt: skip
 
 
