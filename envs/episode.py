@@ -18,6 +18,7 @@ from deskgym.envs.needs import NO_NEEDS, Needs
 
 if TYPE_CHECKING:
     from deskgym.envs.action.actions import Action
+    from deskgym.envs.provision.companions import Companion
 
 Stop = Literal["done", "fail", "answer", "limit"]
 """How an episode ended: the agent's DONE, FAIL or ANS, or its step limit."""
@@ -51,6 +52,11 @@ class FinalState:
     reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
     scratch: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     clean_machine: Callable[..., Machine] | None = field(default=None, repr=False)
+
+    @property
+    def companions(self) -> Mapping[str, Companion]:
+        """The services that run beside the machine, by name: what they hold is the truth about them."""
+        return self.machine.companions
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.

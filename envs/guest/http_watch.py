@@ -62,7 +62,7 @@ class HttpWatch:
                 self._on_answer(event)
             other = self._server if parser is self._client else self._client
             if not self._blind:
-                other.send_with_data_passthrough(event)  # type: ignore[arg-type]
+                other.send_with_data_passthrough(_of_today(event))
             if isinstance(event, h11.EndOfMessage) and parser is self._server:
                 self._done()
                 if self._client.our_state is h11.DONE and self._client.their_state is h11.DONE:
@@ -87,3 +87,12 @@ class HttpWatch:
         number, self._number = self._number, None
         if number is not None:
             self._end(number)
+
+
+def _of_today(event: h11.Event | type[h11.PAUSED] | type[h11.NEED_DATA]) -> h11.Event:
+    """The event as one of HTTP/1.1: h11 reads 1.0 too, but refuses to send it."""
+    if isinstance(event, h11.Request):
+        return h11.Request(method=event.method, target=event.target, headers=event.headers.raw_items())
+    if isinstance(event, h11.Response):
+        return h11.Response(status_code=event.status_code, headers=event.headers.raw_items(), reason=event.reason)
+    return event  # type: ignore[return-value]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from deskgym.envs.errors import MachineError
@@ -15,6 +15,7 @@ from deskgym.envs.errors import MachineError
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
     from deskgym.envs.guest.client import GuestClient
+    from deskgym.envs.provision.companions import Companion
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,9 @@ class Machine(ABC):
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
     snapshots keep running programs: a restore to one goes on where the snapshot was taken; ``"kernels"``: kernels
     run in it, with the config's libraries; ``"layers"``: it takes prepared layers."""
+
+    companions: Mapping[str, Companion] = MappingProxyType({})
+    """The services that run beside it, by name, while a task that needs them runs on it."""
 
     slowness: float = 1.0
     """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,

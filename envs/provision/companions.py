@@ -82,14 +82,15 @@ class Companion:
     Attributes:
         secrets: the random values of ``spec.secrets``, by name.
         timing: ms of the last roll-back, per phase.
+        started: whether ``start`` was called.
     """
 
     def __init__(self, spec: ServiceSpec, machine: Machine) -> None:
         self.spec, self.machine = spec, machine
         self.secrets = {name: secrets.token_hex(16) for name in spec.secrets}
         self.timing: dict[str, float] = {}
+        self.started = False
         self._fingerprint = ""
-        self._owner = os.getpid()
         self._postgresql = [item for item in spec.data if isinstance(item, Postgresql)]
         self._restores = [item for item in spec.data if isinstance(item, Restore)]
         self._databases = [item.path for item in spec.data if isinstance(item, Sqlite)]
@@ -104,6 +105,7 @@ class Companion:
             ServiceError: a program did not get ready; with its last words.
             MachineError: the machine could not be had.
         """
+        self.started = True
         self.machine.start()
         try:
             for path, text in self.spec.files:
@@ -345,7 +347,10 @@ class Companion:
         return ""
 
     def _succeed(self, command: Sequence[str], when: str) -> str:
-        done = self.run(command, timeout=DATA_TIMEOUT * 4)
+        try:
+            done = self.run(command, timeout=DATA_TIMEOUT * 4)
+        except GuestCallError as error:
+            raise ServiceError(f"the service {self.spec.name!r}, {when}: {error}") from error
         if done.returncode != 0:
             raise ServiceError(
                 f"the service {self.spec.name!r}, {when}: {' '.join(command)} ended with {done.returncode}; it wrote "

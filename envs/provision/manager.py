@@ -13,6 +13,7 @@ from deskgym.envs.episode import TaskLike, needs_of, setup_key
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
@@ -55,6 +56,7 @@ class MachineManager:
         )
         self._broken = self._warned = False
         self._spares: list[Machine] = []
+        self._companions = CompanionKeeper(builder)
         self._second: Machine | None = None
 
     def clean_machine(self, plugins: tuple[str, ...] = ()) -> Machine:
@@ -122,6 +124,7 @@ class MachineManager:
         """The present machine broke, or the setup failed on it: stop it; the next one counts as a repair."""
         count_fault(self.stats, error)
         self.machine.stop()
+        self._companions.distrust(self.machine)
         self._broken = True
 
     def close(self) -> None:
@@ -135,6 +138,7 @@ class MachineManager:
                     machine.stop()
                 self._spares.clear()
             finally:
+                self._companions.close()
                 self.kept.close()
 
     def _swap(self, task: TaskLike, clock: Clock) -> Ready | None:
@@ -172,6 +176,7 @@ class MachineManager:
             return self._prepare(task, machine, Clock(), stats, ahead=True)
         except BaseException:
             machine.stop()
+            self._companions.distrust(machine)
             raise
 
     def _spare(self, config: MachineConfig) -> Machine:
@@ -194,6 +199,9 @@ class MachineManager:
             try:
                 resumed = self._restore(machine, key, stats)
                 clock.lap("restore")
+                self._companions.give(machine, needs_of(task).services, stats)
+                if machine.companions:
+                    clock.lap("companions")
                 if not resumed:
                     task.prepare(machine)
                     clock.lap("setup")

@@ -13,6 +13,7 @@ from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.envs.observation.screen import MachineScreen
+from deskgym.envs.provision.companions import Companion
 from deskgym.task_suites.core.setup_key import digest
 
 
@@ -28,6 +29,11 @@ class Setup:
     machine: Machine
     task_id: str = ""
     _screen: Screen | None = field(default=None, init=False, repr=False)
+
+    @property
+    def companions(self) -> Mapping[str, Companion]:
+        """The services that run beside the machine, by name."""
+        return self.machine.companions
 
     @property
     def screen(self) -> Screen:

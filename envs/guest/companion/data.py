@@ -63,6 +63,8 @@ def fingerprint(databases: Sequence[str], folders: Sequence[str]) -> str:
     for path in folders:
         for name in _tree(path):
             status = os.lstat(name)
+            if _is_end(status):
+                continue
             digest.update(f"{name}\0{status.st_mode}\0{status.st_uid}\0{status.st_gid}\0".encode())
             if stat.S_ISREG(status.st_mode):
                 with open(name, "rb") as file:
@@ -125,7 +127,7 @@ def _tree(path: str) -> Iterator[str]:
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file, link or tree with owners, modes and times; sockets and pipes are left out."""
+    """Copy a file, link or tree with owners, modes and times; whatever else there is, is left out."""
     status = os.lstat(source)
     if stat.S_ISDIR(status.st_mode):
         os.makedirs(target, exist_ok=True)
@@ -157,7 +159,7 @@ def _mirror(base: str, live: str) -> None:
     names = set(os.listdir(base))
     for name in set(os.listdir(live)) - names:
         status = os.lstat(f"{live}/{name}")
-        if not stat.S_ISSOCK(status.st_mode) and not stat.S_ISFIFO(status.st_mode):
+        if not _is_end(status):
             _remove(f"{live}/{name}")
     for name in names:
         _mirror(f"{base}/{name}", f"{live}/{name}")
@@ -176,6 +178,11 @@ def _equal(base: str, live: str, wanted: os.stat_result, found: os.stat_result) 
             if other.read(1 << 20) != piece:
                 return False
     return True
+
+
+def _is_end(status: os.stat_result) -> bool:
+    """Whether it is a socket or a pipe: it is a running program's, and holds no data."""
+    return stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode)
 
 
 def _rights(status: os.stat_result) -> tuple[int, int, int]:

@@ -21,8 +21,8 @@ def ask(
         connection.request(method, path, body=body or None, headers=dict(headers))
         answer = connection.getresponse()
         content = answer.read(limit + 1)
-    except http.client.HTTPException as error:
-        raise OSError(f"{method} {path}: {type(error).__name__}: {error}") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise OSError(f"{method} {path} at port {port}: {type(error).__name__}: {error}") from error
     finally:
         connection.close()
     if len(content) > limit:

@@ -34,7 +34,7 @@ class ProcessMachine(Machine):
 
     kind = "process"
     runs_host_programs = True
-    can = Machine.can | {"kernels"}
+    can = Machine.can | {"companions", "kernels"}
 
     def __init__(self, config: MachineConfig | None = None) -> None:
         super().__init__(config)

@@ -64,7 +64,7 @@ class SandboxMachine(Machine):
     kind = "sandbox"
     runs_host_programs = True
     isolates = True
-    can = Machine.can | {"kernels", "layers"}
+    can = Machine.can | {"companions", "kernels", "layers"}
 
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
