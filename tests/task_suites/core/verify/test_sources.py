@@ -13,18 +13,17 @@ from deskgym.task_suites.core.verify.sources import closure, digest_of_sources
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A user's package of three modules: ``checks`` imports ``maths`` in a function and ``words`` for types only."""
-    folder = tmp_path / "frotz_tasks"
+    folder = tmp_path / f"frotz_{tmp_path.name}"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "maths.py").write_text('"""Maths."""\n\n\ndef double(n):\n    return 2 * n\n')
     (folder / "words.py").write_text("WORDS = ()\n")
     (folder / "by_name.py").write_text("N = 1\n")
     (folder / "checks.py").write_text(
-        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from frotz_tasks import words\n\n\n"
-        "def check(final):\n    from .maths import double\n\n    return load('frotz_tasks.by_name:N') == double(1)\n"
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from . import words\n\n\n"
+        f"def check(final):\n    from .maths import double\n\n    return load('{folder.name}.by_name:N') == double(1)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "frotz_tasks", raising=False)
     yield folder
     for cached in (sources.module_path, sources._imports, sources._significant):
         cached.cache_clear()
@@ -33,11 +32,12 @@ def package(tmp_path, monkeypatch):
 def digest(folder):
     for cached in (sources.module_path, sources._imports, sources._significant):
         cached.cache_clear()
-    return digest_of_sources(closure(["frotz_tasks.checks"]))
+    return digest_of_sources(closure([f"{folder.name}.checks"]))
 
 
 def test_imports_are_followed_where_they_stand_and_not_for_types(package):
-    assert closure(["frotz_tasks.checks"]) == ["frotz_tasks.by_name", "frotz_tasks.checks", "frotz_tasks.maths"]
+    name = package.name
+    assert closure([f"{name}.checks"]) == [f"{name}.by_name", f"{name}.checks", f"{name}.maths"]
 
 
 def test_a_change_of_code_counts_and_one_of_words_does_not(package):
