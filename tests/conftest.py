@@ -1,0 +1,71 @@
+"""In CI a test that fails runs once more at the end, alone; what passes then is printed as flaky, and few may."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FLAKY_AT_MOST = 3
+"""More flaky tests than this make the run red."""
+AGAIN_AT_MOST = 20
+"""With more failures than this none is run again: that is no bad luck."""
+LOG = "DESKGYM_FLAKY_LOG"
+"""The environment variable with a file to which the names of flaky tests are added, for several runs together."""
+
+
+def pytest_addoption(parser):
+    again = "run what failed once more at the end, alone; the default where CI=true"
+    parser.addoption("--again", action="store_true", default=os.environ.get("CI") == "true", help=again)
+
+
+def pytest_configure(config):
+    if config.getoption("--again") and not hasattr(config, "workerinput"):  # not in xdist's workers
+        config.pluginmanager.register(Again(config), "deskgym-again")
+
+
+class Again:
+    """Runs failed tests again, each in a process of its own."""
+
+    def __init__(self, config):
+        self.config = config
+        self.failed = {}
+        self.flaky = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed.setdefault(report.nodeid, []).append(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if exitstatus != pytest.ExitCode.TESTS_FAILED or not 0 < len(self.failed) <= AGAIN_AT_MOST:
+            return
+        self.flaky = [name for name in self.failed if self.passes_alone(name)]
+        if LOG in os.environ:
+            with Path(os.environ[LOG]).open("a") as log:
+                log.writelines(f"{name}\n" for name in self.flaky)
+        reports = [report for name in self.flaky for report in self.failed[name]]
+        stats = self.config.pluginmanager.get_plugin("terminalreporter").stats
+        for kind in ("failed", "error"):
+            stats[kind] = [report for report in stats.get(kind, []) if report not in reports]
+        stats["flaky"] = reports
+        if len(self.flaky) == len(self.failed) and len(self.flaky) <= FLAKY_AT_MOST:
+            session.exitstatus = pytest.ExitCode.OK
+
+    def passes_alone(self, name):
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:xdist", "-p", "no:cacheprovider", name]
+        env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_ADDOPTS")}
+        done = subprocess.run(command, cwd=self.config.rootpath, env=env, capture_output=True, text=True)
+        return done.returncode == 0
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if not self.flaky:
+            return
+        terminalreporter.section("flaky: failed, and passed when run once more, alone")
+        for name in self.flaky:
+            terminalreporter.write_line(name, yellow=True)
+            for report in self.failed[name]:
+                terminalreporter.write_line(report.longreprtext)
+        if len(self.flaky) > FLAKY_AT_MOST:
+            terminalreporter.write_line(f"{len(self.flaky)} tests are flaky; at most {FLAKY_AT_MOST} may be", red=True)
