@@ -199,7 +199,7 @@ def _is_first(
     if not legal or not arguments or set(arguments) & set(legal):
         return False
     first = next(iter(legal.values())).annotation
-    return first in converters or dataclasses.is_dataclass(first)
+    return first in converters or dataclasses.is_dataclass(first) or get_origin(first) in (dict, Mapping)
 
 
 def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> Any:

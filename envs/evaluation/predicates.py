@@ -10,6 +10,7 @@ predicate      holds for a value that
 ``one_of``     equals one of a list
 ``matches``    is a text that matches a regular expression from beginning to end (``whole: false``: anywhere)
 ``contains``   is a text, list or mapping that has all the parts, items or keys given (one, or a list)
+``has``        is a mapping, and predicates hold for the values of its keys: ``{has: {name: {equals: x}}}``
 ``length``     has a length for which a predicate holds
 ``each``       is a list, and a predicate holds for each item
 ``some``       is a list, and a predicate holds for at least one item
@@ -188,6 +189,11 @@ def contains(value: Any, parts: Any) -> bool:
     return False
 
 
+def has(value: Any, parts: dict[str, Predicate]) -> bool:
+    """A mapping whose keys have such values; a key that is not there is null."""
+    return isinstance(value, Mapping) and all(that(value.get(key)) for key, that in parts.items())
+
+
 def length(value: Any, that: Predicate) -> bool:
     """A length for which a predicate holds."""
     return isinstance(value, (str, list, tuple, Mapping)) and that(len(value))
@@ -220,5 +226,6 @@ def not_(value: Any, that: Predicate) -> bool:
 
 PREDICATES: Mapping[str, Callable[..., bool]] = {
     "equals": equals, "text": text, "close": close, "between": between, "one_of": one_of, "matches": matches,
-    "contains": contains, "length": length, "each": each, "some": some, "all": all_, "any": any_, "not": not_,
+    "contains": contains, "has": has, "length": length, "each": each, "some": some, "all": all_, "any": any_,
+    "not": not_,
 }  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deskgym.envs.evaluation.checks import answer, file, state
+from deskgym.envs.evaluation.checks import answer, file, sheet, state, table
 from deskgym.envs.evaluation.evaluator import CheckFunction
 
-CHECKS: Mapping[str, CheckFunction] = {**answer.CHECKS, **file.CHECKS, **state.CHECKS}
+KINDS = (answer, file, sheet, state, table)
+
+CHECKS: Mapping[str, CheckFunction] = {name: check for kind in KINDS for name, check in kind.CHECKS.items()}
 """Functions of the final state and the task file's arguments that return (passed, message)."""

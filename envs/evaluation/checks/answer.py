@@ -65,7 +65,13 @@ def answered(final: FinalState) -> str:
 
 
 def answer_text(final: FinalState, to: str | list[str], exact: bool = False) -> tuple[bool, str]:
-    """The answer is this text, or one of these; unless ``exact``, case and spacing do not count."""
+    """The answer is this text, or one of these; unless ``exact``, case and spacing do not count.
+
+    Example:
+        ```yaml
+        - answer.text: {to: [Paris, City of Paris]}
+        ```
+    """
     got = answered(final)
     legal = [to] if isinstance(to, str) else to
     return any(_equal(got, right, exact) for right in legal), f"answered {shown(got)}; right is {shown(to)}"
@@ -74,7 +80,13 @@ def answer_text(final: FinalState, to: str | list[str], exact: bool = False) -> 
 def answer_number(
     final: FinalState, to: float, abs: float = 0.0, rel: float = 1e-6, units: list[str] | None = None
 ) -> tuple[bool, str]:
-    """The answer is one number (see ``parse_number``) within ``abs``, or ``rel`` times ``|to|``, of ``to``."""
+    """The answer is one number (see ``parse_number``) within ``abs``, or within ``rel`` times ``to``, of ``to``.
+
+    Example:
+        ```yaml
+        - answer.number: {to: 3.14, abs: 0.01, units: [cm]}
+        ```
+    """
     got = answered(final)
     value = parse_number(got, units)
     return value is not None and within(value, to, abs, rel), f"answered {shown(got)}; right is {to}"
@@ -93,6 +105,11 @@ def answer_items(
 
     Numbers are compared as in ``answer_number``, texts as in ``answer_text``. Unordered, each right item
     takes the first that fits.
+
+    Example:
+        ```yaml
+        - answer.items: {to: [2, 3, 5]}
+        ```
     """
     got = answered(final)
     numeric = all(not isinstance(item, str) for item in to)
@@ -108,7 +125,13 @@ def answer_items(
 
 
 def answer_fits(final: FinalState, that: Predicate) -> tuple[bool, str]:
-    """The answer, without the blanks around it, fits a predicate of texts."""
+    """The answer, without the blanks around it, fits a predicate of texts.
+
+    Example:
+        ```yaml
+        - answer.fits: {matches: 'v[0-9]+'}
+        ```
+    """
     got = answered(final).strip()
     return that(got), f"answered {shown(got)}; right is {that}"
 
@@ -149,7 +172,13 @@ def _pair_up(
 
 
 def stopped_with(final: FinalState, stop: Literal["done", "fail", "answer", "limit"]) -> tuple[bool, str]:
-    """The episode ended in this way."""
+    """The episode ended in this way.
+
+    Example:
+        ```yaml
+        - stopped_with: fail
+        ```
+    """
     return final.stop == stop, f"stopped with {final.stop!r}; right is {stop!r}"
 
 

@@ -1,16 +1,8 @@
-"""Checks of files that the agent left. The guest is hostile: all is read with limits, and nothing is followed.
-
-``Machine.get`` opens regular files only, with the agent's own rights in the agent's folders: a FIFO, a device, a
-folder, a missing file, a link that leads to one of these, and a file over the limit are a *fail* that says what was
-found. Only a broken machine is an error.
-"""
+"""Checks of files that the agent left, see ``readers.files``."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,44 +12,30 @@ from deskgym.envs.evaluation.calls import HostFile, shown
 from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate, within
+from deskgym.envs.evaluation.readers.files import LIMIT, parse_csv, parse_json, read_file, read_text
 
-LIMIT = 16 << 20
-"""Bytes of a file that a check reads, unless it says otherwise."""
-MAX_ROWS = 100_000
 MAX_UNORDERED_ROWS = 2_000  # comparing without order is quadratic
 
 
-def read_file(final: FinalState, path: str, limit: int = LIMIT) -> bytes:
-    """A regular file's bytes, read once per final state.
-
-    Raises:
-        CheckFailed: it is missing, not a regular file, or larger than ``limit`` bytes.
-    """
-    try:
-        return final.read_once(f"file:{limit}:{path}", lambda machine: machine.get(path, limit=limit))
-    except GuestCallError as error:
-        raise CheckFailed(f"{path}: {error}") from None
-
-
-def read_text(final: FinalState, path: str, limit: int = LIMIT, encoding: str = "utf-8-sig") -> str:
-    """The same as text.
-
-    Raises:
-        CheckFailed: as ``read_file``, or it is not in this encoding.
-    """
-    try:
-        return read_file(final, path, limit).decode(encoding)
-    except UnicodeDecodeError as error:
-        raise CheckFailed(f"{path}: not {encoding}: {error.reason} at byte {error.start}") from None
-
-
 def exists(final: FinalState, path: str, limit: int = LIMIT) -> tuple[bool, str]:
-    """There is a regular file of at most ``limit`` bytes."""
+    """There is a regular file of at most ``limit`` bytes.
+
+    Example:
+        ```yaml
+        - file.exists: /home/user/report.pdf
+        ```
+    """
     return True, f"{path} has {len(read_file(final, path, limit))} bytes"
 
 
 def absent(final: FinalState, path: str) -> tuple[bool, str]:
-    """There is nothing at this path, not even a dangling link."""
+    """There is nothing at this path, not even a dangling link.
+
+    Example:
+        ```yaml
+        - file.absent: /home/user/old.txt
+        ```
+    """
     try:
         kind = final.machine.guest.stat(path).get("type")
     except GuestCallError as error:
@@ -66,7 +44,13 @@ def absent(final: FinalState, path: str) -> tuple[bool, str]:
 
 
 def text(final: FinalState, path: str, that: Predicate, limit: int = LIMIT) -> tuple[bool, str]:
-    """A UTF-8 file's text fits a predicate."""
+    """A UTF-8 file's text fits a predicate.
+
+    Example:
+        ```yaml
+        - file.text: {path: /home/user/total.txt, that: {text: '71'}}
+        ```
+    """
     content = read_text(final, path, limit)
     return that(content), f"{path} is {shown(content)}; right is {that}"
 
@@ -78,49 +62,27 @@ def json_(
     at: str | list[str | int] | None = None,
     limit: int = LIMIT,
 ) -> tuple[bool, str]:
-    """A JSON file's value at a path in it fits a predicate."""
+    """A JSON file's value at a path in it fits a predicate.
+
+    Example:
+        ```yaml
+        - file.json: {path: /home/user/settings.json, at: editor.tabs, that: {equals: 4}}
+        ```
+    """
     value = lookup(parse_json(read_text(final, path, limit), path), at)
     return that(value), f"{path}{f' at {at}' if at else ''} is {shown(value)}; right is {that}"
 
 
-def parse_json(content: str, path: str = "the text") -> Any:
-    """Strict JSON: no NaN, no numbers of thousands of digits, no deep nesting.
-
-    Raises:
-        CheckFailed: it is none.
-    """
-
-    def refuse(word: str) -> Any:
-        raise ValueError(f"{word} is not JSON")
-
-    try:
-        return json.loads(content, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise CheckFailed(f"{path}: not JSON: {shown(str(error))}") from None
-
-
 def sha256(final: FinalState, path: str, digest: str, limit: int = LIMIT) -> tuple[bool, str]:
-    """A file's bytes have this SHA-256, in hexadecimal."""
+    """A file's bytes have this SHA-256, in hexadecimal.
+
+    Example:
+        ```yaml
+        - file.sha256: {path: /home/user/a.bin, digest: 9f86d081884c7d65}
+        ```
+    """
     found = hashlib.sha256(read_file(final, path, limit)).hexdigest()
     return found == digest.lower(), f"{path} has {found}; right is {digest}"
-
-
-def parse_csv(content: str, path: str = "the text", delimiter: str = ",") -> list[list[str]]:
-    """All rows that are not empty.
-
-    Raises:
-        CheckFailed: it is not CSV, or has more than ``MAX_ROWS`` rows.
-    """
-    rows: list[list[str]] = []
-    try:
-        for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True):
-            if row:
-                rows.append(row)
-            if len(rows) > MAX_ROWS:
-                raise CheckFailed(f"{path}: more than {MAX_ROWS} rows")
-    except csv.Error as error:
-        raise CheckFailed(f"{path}: not CSV: {error}") from None
-    return rows
 
 
 def csv_(
@@ -137,6 +99,11 @@ def csv_(
 
     Cells are compared without the white space around them; where the right cell is a number, as numbers
     within ``abs`` or ``rel``. Unordered rows are taken one to one, the first that fits.
+
+    Example:
+        ```yaml
+        - file.csv: {path: /home/user/out.csv, rows: [[name, v], [a, 1.5]], ordered: false, abs: 0.01}
+        ```
     """
     found = parse_csv(read_text(final, path, limit), path, delimiter)
     if len(found) != len(rows):
@@ -167,7 +134,13 @@ def csv_gold(
     delimiter: str = ",",
     limit: int = LIMIT,
 ) -> tuple[bool, str]:
-    """The same for the rows of a gold file beside the task file, which never enters the agent's machine."""
+    """The same for the rows of a gold file beside the task file, which never enters the agent's machine.
+
+    Example:
+        ```yaml
+        - file.csv_gold: {path: /home/user/out.csv, gold: gold.csv}
+        ```
+    """
     rows = parse_csv(gold.read_text("utf-8-sig"), gold.name, delimiter)
     numbers = [[cell if _as_number(cell) is None else _as_number(cell) for cell in row] for row in rows]
     return csv_(final, path, numbers, ordered, abs, rel, delimiter, limit)
@@ -185,6 +158,11 @@ def csv_cell(
     """One cell fits a predicate; it is a number where it reads as one.
 
     ``row`` counts from 1 below the header (0 is the header); ``column`` is a header, or counts from 1.
+
+    Example:
+        ```yaml
+        - file.csv_cell: {path: /home/user/out.csv, row: 1, column: v, that: {close: {to: 1.5}}}
+        ```
     """
     rows = parse_csv(read_text(final, path, limit), path, delimiter)
     if not rows:

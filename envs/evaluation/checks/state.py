@@ -69,7 +69,13 @@ def lookup(data: Any, at: str | list[str | int] | None) -> Any:
 def state(
     final: FinalState, read: Reader, that: Predicate, at: str | list[str | int] | None = None
 ) -> tuple[bool, str]:
-    """What a reader reads, at a path in it, fits a predicate."""
+    """What a reader reads, at a path in it, fits a predicate.
+
+    Example:
+        ```yaml
+        - state: {read: program.settings, at: view.grid, that: {equals: true}}
+        ```
+    """
     value = lookup(read(final), at)
     where = f" at {at}" if at else ""
     return that(value), f"{read.name}{where} is {shown(value)}; right is {that}"

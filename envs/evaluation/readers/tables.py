@@ -1,0 +1,282 @@
+"""Tables: rows of named columns, from a file that the agent left, a file beside the task, or a query."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.evaluation.calls import HostFile, shown, unknown
+from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.predicates import Predicate, plain
+from deskgym.envs.evaluation.readers import limited
+from deskgym.envs.evaluation.readers.files import LIMIT, MAX_ROWS, parse_csv, read_file
+
+MAX_AREA = 5_000_000  # cells of one table, empty ones included
+_RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})?(?::([A-Z]{1,3})([1-9]\d{0,6})?)?")
+_LAST = (1_048_576, 16_384)
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """Where a table is. A task file writes a mapping of these, or the path alone.
+
+    Attributes:
+        path: a file in the agent's machine: ``.xlsx``, ``.ods``, ``.csv``, ``.tsv``, ``.db`` and ``.sqlite`` (SQLite).
+        file: instead, a file beside the task file, of the same kinds.
+        sheet: of a workbook: its name, or its number from 1.
+        range: of a sheet or text file: such as ``A3:D20`` or ``B:D``; all of it if left out.
+        header: whether the first row has the columns' names; else they are called A, B, C, ...
+        where: a predicate for each of some columns; other rows are left out.
+        query: of a database: a SELECT.
+        table: of a database: the name of a table, in place of a query.
+        companion: the query goes to this companion's database.
+        delimiter: of a text file; by its name if left out.
+        limit: bytes of the file that are read at most.
+    """
+
+    path: str = ""
+    file: HostFile | None = None
+    sheet: str | int = 1
+    range: str = ""
+    header: bool = True
+    where: dict[str, Predicate] = field(default_factory=dict)
+    query: str = ""
+    table: str = ""
+    companion: str = ""
+    delimiter: str = ""
+    limit: int = LIMIT
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        place = self.companion or (self.file.name if self.file else self.path)
+        return f"{place}: {self.table or shown(self.query, 60)}" if self.table or self.query else place
+
+    @property
+    def ending(self) -> str:
+        """The file's kind, by its name."""
+        return (self.file.name if self.file else self.path).rpartition(".")[2].lower()
+
+    def content(self, final: FinalState) -> bytes:
+        """The file's bytes. Raises CheckFailed where the agent left none that can be read."""
+        return self.file.read_bytes() if self.file else read_file(final, self.path, self.limit)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named columns.
+
+    Attributes:
+        name: for messages.
+        columns: their names.
+        rows: values as JSON has them (dates are ISO texts); None is an empty cell.
+        places: what a message calls each row.
+        typed: False where the format has only texts (CSV), so that a text may stand for a number.
+    """
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    places: Sequence[str]
+    typed: bool = True
+
+    def index(self, column: str) -> int:
+        """A column's number, from 0; names are compared without case and spacing where none is equal.
+
+        Raises:
+            CheckFailed: there is none of this name, or more than one.
+        """
+        found = [k for k, name in enumerate(self.columns) if name == column]
+        found = found or [k for k, name in enumerate(self.columns) if plain(name) == plain(column)]
+        if len(found) != 1:
+            why = f"{len(found)} columns are called {column!r}" if found else unknown("column", column, self.columns)
+            raise CheckFailed(f"{self.name}: {why}")
+        return found[0]
+
+    def pick(self, columns: Sequence[str]) -> Table:
+        """The same rows with only these columns, in this order. Raises CheckFailed."""
+        order = [self.index(column) for column in columns]
+        return Table(self.name, columns, [[row[k] for k in order] for row in self.rows], self.places, self.typed)
+
+    def where(self, wanted: Mapping[str, Predicate]) -> Table:
+        """The rows whose cells fit all the predicates. Raises CheckFailed."""
+        tests = [(self.index(column), that) for column, that in wanted.items()]
+        kept = [k for k, row in enumerate(self.rows) if all(that(row[at]) for at, that in tests)]
+        rows, places = [self.rows[k] for k in kept], [self.places[k] for k in kept]
+        return Table(self.name, self.columns, rows, places, self.typed)
+
+
+def read_table(final: FinalState, source: TableSource) -> Table:
+    """The table at a source.
+
+    Raises:
+        CheckFailed: the agent left none that can be read.
+        ValueError: the source makes no sense.
+    """
+    if source.companion:
+        answer = ask_companion(final, source.companion, _query(source))
+    elif source.ending in ("db", "sqlite", "sqlite3"):
+        answer = _sqlite(final, source)
+    else:
+        return _from_cells(source, read_sheet(final, source)).where(source.where)
+    rows = answer["rows"]
+    places = [f"row {k}" for k in range(1, len(rows) + 1)]
+    return Table(source.name, answer["columns"], rows, places).where(source.where)
+
+
+def _query(source: TableSource) -> str:
+    if bool(source.query) == bool(source.table):
+        raise ValueError(f"a database needs a query or a table, got query={source.query!r}, table={source.table!r}")
+    quoted = source.table.replace('"', '""')
+    return source.query or f'SELECT * FROM "{quoted}"'
+
+
+def ask_companion(final: FinalState, companion: str, query: str) -> dict[str, Any]:
+    """What a companion's database answers: columns and rows, once per query."""
+    companions = getattr(final, "companions", {})
+    if companion not in companions:
+        raise ValueError(unknown("companion", companion, companions))
+    columns, rows = final.read_once(f"sql:{companion}:{query}", lambda _: companions[companion].sql(query))
+    return {"columns": list(columns), "rows": rows}
+
+
+def _sqlite(final: FinalState, source: TableSource) -> Any:
+    key = f"sqlite:{source.limit}:{source.file or source.path}:{_query(source)}"
+    if key not in final.scratch:
+        log = None
+        if not source.file:
+            try:  # what a program that is still open, or was killed, has not moved into the file itself
+                log = base64.b64encode(read_file(final, f"{source.path}-wal", source.limit)).decode()
+            except CheckFailed:
+                pass
+        database = base64.b64encode(source.content(final)).decode()
+        asked = {"database": database, "wal": log, "query": _query(source), "rows": MAX_ROWS}
+        final.scratch[key] = limited.read("database", json.dumps(asked).encode(), source.name)
+    return final.scratch[key]
+
+
+def read_workbook(final: FinalState, source: TableSource) -> dict[str, Any]:
+    """All that ``readers.spreadsheet`` finds in a workbook, read once.
+
+    Raises:
+        CheckFailed: it cannot be read.
+    """
+    name = source.name
+    if source.ending not in ("xlsx", "ods"):
+        raise ValueError(f"{name!r} is no workbook: legal are .xlsx and .ods")
+    key = f"workbook:{source.limit}:{source.file or source.path}"
+    if key not in final.scratch:
+        final.scratch[key] = limited.read("spreadsheet", source.content(final), name, source.ending)
+    return dict(final.scratch[key])
+
+
+def find_sheet(final: FinalState, source: TableSource) -> dict[str, Any]:
+    """One sheet of a workbook, with its number's or name's; its styles are in ``styles``.
+
+    Raises:
+        CheckFailed: there is no such sheet.
+    """
+    book = read_workbook(final, source)
+    names = book["order"]
+    name = source.sheet
+    if isinstance(name, int):
+        if not 1 <= name <= len(names):
+            raise CheckFailed(f"{source.name}: there is no sheet {name}; its sheets are {shown(names)}")
+        name = names[name - 1]
+    found = next((sheet for sheet in book["sheets"] if sheet["name"] == name), None)
+    if found is None:
+        raise CheckFailed(f"{source.name}: {unknown('sheet', str(name), names)}")
+    return {"cells": [], **found, "styles": book["styles"]}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The filled cells of a sheet or text file, by (row, column), from 1; ``typed`` as in ``Table``."""
+
+    values: Mapping[tuple[int, int], Any]
+    typed: bool
+
+
+def read_sheet(final: FinalState, source: TableSource) -> Cells:
+    """The filled cells of a workbook's sheet, or of a text file. Raises CheckFailed."""
+    if source.ending in ("xlsx", "ods"):
+        cells = find_sheet(final, source)["cells"]
+        return Cells({(row, column): value for row, column, value, *_ in cells if value is not None}, True)
+    if source.ending not in ("csv", "tsv", "tab", "txt"):
+        raise ValueError(f"{source.name!r} is of no kind that can be read: .{source.ending}; see TableSource.path")
+    try:
+        text = source.content(final).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CheckFailed(f"{source.name}: not UTF-8: {error.reason} at byte {error.start}") from None
+    delimiter = source.delimiter or ("," if source.ending == "csv" else "\t")
+    rows = parse_csv(text, source.name, delimiter)
+    values = {(r, c): v.strip() for r, row in enumerate(rows, 1) for c, v in enumerate(row, 1) if v.strip()}
+    return Cells(values, False)
+
+
+def _from_cells(source: TableSource, cells: Cells) -> Table:
+    top, left, bottom, right = parse_range(source.range) if source.range else (1, 1, *_LAST)
+    grid: dict[int, dict[int, Any]] = {}
+    for (row, column), value in cells.values.items():
+        if top <= row <= bottom and left <= column <= right:
+            grid.setdefault(row, {})[column] = value
+    what = f"{source.name}{f', sheet {source.sheet!r}' if cells.typed else ''}"
+    if not grid:
+        raise CheckFailed(f"{what}: {source.range or 'it'} is empty")
+    columns = sorted({column for row in grid.values() for column in row})
+    first, last = (left, right) if right < _LAST[1] else (columns[0], columns[-1])
+    if len(grid) > MAX_ROWS or len(grid) * (last - first + 1) > MAX_AREA:
+        raise CheckFailed(f"{what}: its {len(grid)} rows of {last - first + 1} columns are too many to compare")
+    numbers = sorted(grid)
+    names = [column_name(column) for column in range(first, last + 1)]
+    if source.header:
+        head = grid[numbers.pop(0)]
+        names = [written(head.get(first + k, name)) for k, name in enumerate(names)]
+    rows = [[grid[number].get(column) for column in range(first, last + 1)] for number in numbers]
+    return Table(what, names, rows, [f"row {number}" for number in numbers], cells.typed)
+
+
+def written(value: Any) -> str:
+    """A header's cell as a text."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def parse_range(text: str) -> tuple[int, int, int, int]:
+    """First row and column, last row and column, from 1.
+
+    Raises:
+        ValueError: it is no range.
+
+    Examples:
+        >>> parse_range("B2:D9"), parse_range("C5"), parse_range("B:C")[2]
+        ((2, 2, 9, 4), (5, 3, 5, 3), 1048576)
+    """
+    found = _RANGE.fullmatch(text.replace("$", "").upper())
+    if found is None:
+        raise ValueError(f"{text!r} is no range such as A1:D9, B:C or C5")
+    left, top, right, bottom = found.groups()
+    first, last = column_number(left), column_number(right or left)
+    end = bottom or (top if not right and top else _LAST[0])
+    return int(top or 1), first, int(end), last
+
+
+def column_number(letters: str) -> int:
+    """The number of a column by its letters: A is 1, XFD is 16384."""
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+def column_name(number: int) -> str:
+    """The letters of a column by its number, from 1."""
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
