@@ -101,6 +101,8 @@ def remove_layer(name: str) -> list[Layer]:
         raise MachineError(
             f"no layer {name!r} is built{near(name, known)}: `deskgym layers list` shows all", kind="not_installed"
         )
+    for left in layers_folder().glob(".removing-*"):  # somebody was killed meanwhile
+        remove_folder(left, machine_ids())
     for layer in found:
         held = os.open(layer.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -105,7 +105,7 @@ def prepare_layer(recipe: LayerRecipe | ToolEnvironment, report: Report = lambda
 
     Raises:
         MachineError: see ``layer_paths`` and ``build_environment``.
-        ValueError: the recipe's name is not one.
+        ValueError: the recipe's name is not one, or it puts in a file that is not there.
     """
     if isinstance(recipe, ToolEnvironment):
         return build_environment(recipe, report)
@@ -147,6 +147,8 @@ def layer_digest(recipe: LayerRecipe | ToolEnvironment) -> str:
 def _contents(source: bytes | Path) -> Iterable[tuple[str, bytes]]:
     if isinstance(source, bytes):
         yield "", source
+    elif not source.exists():
+        raise ValueError(f"a layer's recipe puts in {source}, and there is no such file or folder")
     elif source.is_file():
         yield f"{source.stat().st_mode:o}", source.read_bytes()
     else:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
 CACHES = "/home/user/.cache"
@@ -42,16 +41,13 @@ def keep_caches(machine: Machine, program: str) -> None:
     """Keep a program's caches from a machine in which no agent has acted yet."""
     kept = _folder(program)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    making = Path(tempfile.mkdtemp(prefix=".making-", dir=kept.parent))
-    try:
+
+    def build(folder: Path) -> None:
         for entry in machine.guest.list(CACHES) if machine.guest.exists(CACHES) else ():
             if entry["type"] == "folder" and entry["name"].startswith(KEPT):
-                machine.get_folder(f"{CACHES}/{entry['name']}", making / entry["name"])
-        shutil.rmtree(kept, ignore_errors=True)
-        with suppress(OSError):  # another process was faster
-            making.rename(kept)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+                machine.get_folder(f"{CACHES}/{entry['name']}", folder / entry["name"])
+
+    build_once(kept, build, replace=True)
 
 
 def _folder(program: str) -> Path:

@@ -13,7 +13,8 @@ from pathlib import Path
 from deskgym.envs.errors import MachineError
 
 MANIFEST = "layer.json"
-_LONGEST = 3000  # bytes of an overlay's list of layers: mount(2) takes a page of options
+_LONGEST = 3400  # bytes of the layers' paths in an overlay's options: mount(2) takes a page of them
+_UPPER = len(":/home/upper")
 
 
 def hold(layers: Sequence[str]) -> list[int]:
@@ -22,7 +23,7 @@ def hold(layers: Sequence[str]) -> list[int]:
     Raises:
         MachineError: kind ``"not_installed"``: one of them is not there.
     """
-    if len("".join(layers)) > _LONGEST:
+    if sum(len(layer.encode()) + _UPPER for layer in layers) > _LONGEST:
         raise MachineError(f"{len(layers)} layers are too many for one machine", kind="not_allowed")
     held: list[int] = []
     try:

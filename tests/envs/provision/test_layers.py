@@ -1,5 +1,6 @@
 """Prepared layers: built once, the same for all machines that need them, and never changed by one."""
 
+import os
 import re
 import secrets
 import subprocess
@@ -78,6 +79,25 @@ def test_a_missing_package_is_named(monkeypatch):
     with pytest.raises(MachineError, match="apt-get install no-such-package") as caught:
         layer_digest(LayerRecipe("x", packages=("no-such-package",)))
     assert caught.value.kind == "not_installed" and caught.value.lasting
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ValueError, match="puts in .*/nothing"):
+        layer_digest(LayerRecipe("x", files=(("/opt/a", tmp_path / "nothing"),)))
+
+
+@sandbox
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user cannot copy a machine's files")
+def test_too_many_layers_for_one_mount_are_refused_with_a_clear_error(name):
+    path = prepare_layer(LayerRecipe(name, build="echo hello > ~/a")).path
+    most = 3400 // (len(f"{path}") + 3 + len(":/home/upper"))
+    copies = [f"{path}-{number}" for number in range(10, 10 + most + 1)]
+    for copy in copies:
+        subprocess.run(["cp", "-a", path, copy], check=True)
+    with SandboxMachine(MachineConfig(screen_size=None, layers=tuple(copies[1:]))) as machine:
+        assert shell(machine, "cat ~/a") == "hello\n"
+    with pytest.raises(MachineError, match="too many"):
+        SandboxMachine(MachineConfig(screen_size=None, layers=tuple(copies))).start()
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "a--b", "-a", "a:b", "a,b"])
