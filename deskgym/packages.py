@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import runpy
 import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-PACKAGES = {
+SUITES = Path(__file__).parent / "task_suites"
+MACHINES = {
     "core": (
         "runc", "uidmap", "xvfb", "openbox", "dbus", "at-spi2-core", "fonts-dejavu-core", "libgl1-mesa-dri", "libegl1",
     ),
-    "science": ("kalgebra",),
-    "data_engineering": (),
-    "bpm": (),
-    "table_analysis": (),
     "image": ("mmdebstrap", "qemu-utils", "e2fsprogs", "uidmap", "debian-archive-keyring"),
     "vm": ("qemu-system-x86", "qemu-utils", "e2fsprogs"),
     "view": ("novnc", "x11vnc"),
@@ -21,7 +23,22 @@ PACKAGES = {
         "libreoffice-gtk3",
     ),
 }  # fmt: skip
-"""What ``deskgym install`` and the Makefile install: a suite's packages and always ``core``."""
+"""What machines need, and tests; what a suite needs is said by its programs."""
+
+
+@cache
+def groups() -> Mapping[str, tuple[str, ...]]:
+    """The packages of each group: those of ``MACHINES``, each suite's and each program's.
+
+    They are read from the registry of suites and from the folders of our own programs, without importing any.
+    """
+    files = sorted((SUITES / "programs").glob("*/__init__.py"))
+    programs = {file.parent.name: _written_packages(file) for file in files}
+    suites = {
+        entry.name: tuple(package for name in entry.programs for package in programs.get(name, ()))
+        for entry in runpy.run_path(str(SUITES / "suites.py"))["ENTRIES"]
+    }
+    return programs | suites | MACHINES
 
 
 def packages(*names: str) -> list[str]:
@@ -30,7 +47,15 @@ def packages(*names: str) -> list[str]:
     Raises:
         KeyError: no such group.
     """
-    return list(dict.fromkeys(package for name in names for package in PACKAGES[name]))
+    return list(dict.fromkeys(package for name in names for package in groups()[name]))
+
+
+def _written_packages(file: Path) -> tuple[str, ...]:
+    """What a program's file says in its call of ``Program(..., packages=(...))``."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Program":
+            return next((tuple(ast.literal_eval(k.value)) for k in node.keywords if k.arg == "packages"), ())
+    return ()
 
 
 if __name__ == "__main__":

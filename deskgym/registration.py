@@ -9,29 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from deskgym.task_suites.suites import ENTRIES
+
+MAX_ELEMENTS = 512
+"""Rows of accessible elements in an observation, where no task needs more."""
+
 if TYPE_CHECKING:
     from deskgym.envs.machine_env import MachineEnv
     from deskgym.envs.vector_env import DesktopVectorEnv
 
-IDS = {
-    "deskgym/DataEngineering-v0": "data_engineering",
-    "deskgym/Science-v0": "science",
-    "deskgym/BPM-v0": "bpm",
-    "deskgym/TableAnalysis-v0": "table_analysis",
-}
-"""Gymnasium id → name of the task suite."""
 
 
 def register_envs() -> None:
-    """Register the ids; starts nothing and imports nothing heavy."""
-    for env_id, suite in IDS.items():
-        if env_id not in gymnasium.registry:
+    """Register the suites' ids; starts nothing and imports nothing heavy."""
+    for entry in ENTRIES:
+        if entry.gym_id not in gymnasium.registry:
             gymnasium.register(
-                env_id,
+                entry.gym_id,
                 entry_point="deskgym.registration:make_env",
                 vector_entry_point="deskgym.registration:make_vector_env",
                 nondeterministic=True,  # real programs: equal seeds give equal tasks, not equal pixels
-                kwargs={"suite": suite},
+                kwargs={"suite": entry.name},
             )
 
 
@@ -40,32 +38,35 @@ def make_env(
     source: str | None = None,
     source_path: str | None = None,
     mode: str = "corrected",
-    episode: str | None = None,
     **options: Any,
 ) -> MachineEnv:
     """Build an environment over a suite by name; what ``gymnasium.make`` calls. Starts nothing.
 
     Args:
-        suite: a name in ``deskgym.task_suites.SUITES``.
+        suite: a name in ``deskgym.task_suites.SUITES``, or a folder of task files.
         source: take the tasks from a copy of a published benchmark, such as ``"scienceboard"``.
         source_path: the folder of that copy.
         mode: ``"corrected"`` mends the benchmark's known-bad golds and says so in the verdict, ``"paper"`` keeps them.
-        episode: for table analysis ``"turn"`` (the default) or ``"dialogue"``.
-        options: see ``DesktopEnv``, for table analysis ``AnalysisEnv``.
+        options: those of the suite, such as ``episode="dialogue"`` for table analysis, and those of its environment:
+            see ``DesktopEnv``, for table analysis ``AnalysisEnv``.
 
     Raises:
         TaskError: the suite, the source or the task is unknown.
+        MachineError: a program of the tasks is not installed; the message says how to install it.
     """
-    from deskgym.task_suites import has_conversations, load_suite
+    from deskgym.envs.episode import KnowsNeeds
+    from deskgym.envs.needs import NO_NEEDS
+    from deskgym.task_suites import find_entry, import_place, load_suite, option_names
 
-    tasks = load_suite(suite, source=source, source_path=source_path, mode=mode, episode=episode)
-    if has_conversations(suite):
-        from deskgym.envs.analysis_env import AnalysisEnv
-
-        return AnalysisEnv(tasks, **options)
-    from deskgym.envs.desktop_env import DesktopEnv
-
-    return DesktopEnv(tasks, **options)
+    of_suite = {name: options.pop(name) for name in option_names() if name in options}
+    tasks = load_suite(suite, source=source, source_path=source_path, mode=mode, **of_suite)
+    entry = find_entry(suite)
+    needs = tasks.needs(options.get("task"), options.get("split")) if isinstance(tasks, KnowsNeeds) else NO_NEEDS
+    if needs.elements and entry.display:  # the space must hold what any of the tasks shows
+        options.setdefault("max_elements", max(MAX_ELEMENTS, needs.elements))
+    env: MachineEnv = import_place(entry.env)(tasks, **options)
+    env.manager.builder.check_installed(needs)
+    return env
 
 
 def make_vector_env(
@@ -82,7 +83,7 @@ def make_vector_env(
     """Build a DesktopVectorEnv; what ``gymnasium.make_vec`` calls. See ``docs/vector.md``.
 
     Args:
-        suite: a name in ``deskgym.task_suites.SUITES``.
+        suite: a name in ``deskgym.task_suites.SUITES``, or a folder of task files.
         num_envs: how many environments.
         pool: see ``DesktopEnv``; one desktop ahead for each environment by default.
         env_wrappers: put around each environment, in order.
@@ -95,15 +96,12 @@ def make_vector_env(
         TaskError: the suite, the source or the task is unknown.
         ValueError: another argument is not legal; the message says what is.
     """
-    from deskgym.envs.errors import TaskError
     from deskgym.envs.vector_env import TIMEOUT, DesktopVectorEnv
+    from deskgym.task_suites import find_entry
 
-    env_id = next((known for known, name in IDS.items() if name == suite), None)
-    if env_id is None:
-        raise TaskError(f"unknown suite {suite!r}; legal are {', '.join(IDS.values())}")
-    options = {**options, "pool": None if pool is None else dict(pool)}
+    options = {**options, "suite": suite, "pool": None if pool is None else dict(pool)}
     return DesktopVectorEnv(
-        partial(_make_wrapped, env_id, tuple(env_wrappers), options),
+        partial(_make_wrapped, find_entry(suite).gym_id, tuple(env_wrappers), options),
         num_envs,
         autoreset_mode=autoreset_mode,
         copy=copy,

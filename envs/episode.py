@@ -273,3 +273,16 @@ class TaskSource(Protocol):
             TaskError: nothing matches, or no instance of the split was found.
         """
         ...
+
+
+@runtime_checkable
+class KnowsNeeds(Protocol):
+    """A TaskSource that says what its tasks need before one of them is drawn."""
+
+    def needs(self, pattern: str | None = None, split: str | None = None) -> Needs:
+        """What all tasks that match need together.
+
+        Raises:
+            TaskError: nothing matches.
+        """
+        ...

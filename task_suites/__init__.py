@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 import os
-import re
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.errors import TaskError, near
+from deskgym.task_suites import suites
+from deskgym.task_suites.suites import SuiteEntry
 
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
+    from deskgym.task_suites.core.suite import TaskSuite
 
-SUITES = ("data_engineering", "science", "bpm", "table_analysis")
+HERE = Path(__file__).parent
+SUITES = tuple(entry.name for entry in suites.ENTRIES)
 """The suites, by the names that the command line uses."""
 
-SOURCES = ("spider2v", "scienceboard", "wonderbread", "tapilot")
+SOURCES = tuple(source for entry in suites.ENTRIES for source in entry.importers)
 """The published benchmarks whose task files can be loaded from a folder of the user's."""
 
-_BUILT = {
-    "science": "deskgym.task_suites.science.suite",
-    "table_analysis": "deskgym.task_suites.table_analysis.suite",
-}
-_IMPORTERS = {
-    ("science", "scienceboard"): "deskgym.task_suites.importers.scienceboard.suite",
-    ("table_analysis", "tapilot"): "deskgym.task_suites.importers.tapilot.suite",
-}
+MODES = ("corrected", "paper")
 
 
-CONVERSATIONS = ("table_analysis",)
-"""Suites without a display, whose tasks are turns of dialogues."""
+def find_entry(name: str) -> SuiteEntry:
+    """What the registry says of a suite, or of a folder of task files of the user's own.
 
+    A folder is like the suite that one of its files names under ``suite``, or whose task files have the same keys. It
+    may use all programs, those in its own folder ``programs`` too.
 
-def has_conversations(name: str) -> bool:
-    """Whether a suite's tasks are turns of dialogues: by its name, or by the task files in a folder of that name."""
-    if name in SUITES or not os.path.isdir(name):
-        return name in CONVERSATIONS
-    return any(re.search(rb"^turns:", file.read_bytes(), re.MULTILINE) for file in Path(name).rglob("*.yaml"))
+    Raises:
+        TaskError: no such suite; or there is no task file in the folder.
+    """
+    for entry in suites.ENTRIES:
+        if entry.name == name:
+            return entry
+    if not os.path.isdir(name):
+        legal = [entry.name for entry in suites.ENTRIES]
+        raise TaskError(
+            f"unknown suite {name!r}; legal are {', '.join(legal)}, or a folder of task files{near(name, legal)}"
+        )
+    from deskgym.task_suites.core.discovery import program_names
+    from deskgym.task_suites.core.schema_yaml import Document
+
+    for path in sorted(Path(name).rglob("*.y*ml")):
+        found = Document.read(path).data
+        for entry in suites.ENTRIES if isinstance(found, dict) else ():
+            fits = bool(entry.file_keys) and all(key in found for key in entry.file_keys)
+            if found["suite"] == entry.name if "suite" in found else fits:
+                programs = tuple(program_names([f"{name}/programs"]))
+                return replace(entry, name=name, folders=(os.path.abspath(name),), programs=programs)
+    keys = " or ".join(", ".join(entry.file_keys) for entry in suites.ENTRIES if entry.file_keys)
+    raise TaskError(f"{name}: there is no task file in this folder: a YAML file that has the keys {keys}, or names a suite")
 
 
 def load_suite(
@@ -46,7 +63,7 @@ def load_suite(
     source: str | None = None,
     source_path: str | None = None,
     mode: str = "corrected",
-    episode: str | None = None,
+    **options: str | None,
 ) -> TaskSource:
     """The suite of that name, of our own tasks or of a published benchmark's.
 
@@ -56,45 +73,75 @@ def load_suite(
         source: one of ``SOURCES``, or None for our own tasks.
         source_path: the folder with the benchmark's task files.
         mode: ``"corrected"`` mends known-bad golds and says so in the verdict; ``"paper"`` keeps them.
-        episode: for table analysis ``"turn"`` (the default) or ``"dialogue"``.
+        options: of the suite, such as ``episode="dialogue"`` for table analysis; None leaves one out.
 
     Raises:
-        TaskError: no such suite or source, or the suite is not built yet.
+        TaskError: no such suite, source or option, or the suite has no tasks yet.
     """
-    if name not in SUITES and os.path.isdir(name) and has_conversations(name):
-        options = {"folders": name, "name": name, "mode": mode, "episode": _legal_episode(name, episode or "turn")}
-        return import_module(_BUILT["table_analysis"]).suite(**options)  # type: ignore[no-any-return]
-    if name not in SUITES and os.path.isdir(name):
-        return import_module("deskgym.task_suites.science.suite").suite(name)  # type: ignore[no-any-return]
-    if name not in SUITES:
-        legal = ", ".join(SUITES)
-        raise TaskError(f"unknown suite {name!r}; legal are {legal}, or a folder of task files{near(name, SUITES)}")
-    if mode not in ("corrected", "paper"):
+    entry = find_entry(name)
+    if mode not in MODES:
         raise TaskError(f"mode={mode!r}; legal are 'corrected' and 'paper'")
-    if source is None:
-        if source_path is not None:
-            raise TaskError(f"source_path={source_path!r} needs source, one of {', '.join(SOURCES)}")
-        if name not in _BUILT:
-            raise TaskError(f"suite {name!r} has no tasks yet; built so far: {', '.join(_BUILT)}")
-        more: dict[str, str] = {"mode": mode} if name in CONVERSATIONS else {}
-        if episode is not None:
-            more["episode"] = _legal_episode(name, episode)
-        return import_module(_BUILT[name]).suite(**more)  # type: ignore[no-any-return]
-    if episode not in (None, "turn"):
-        raise TaskError(f"episode={episode!r} is for our own dialogues; {source!r} has turns only")
+    given = _legal_options(entry, options)
+    if source is not None:
+        return _imported(entry, source, source_path, mode, given)
+    if source_path is not None:
+        raise TaskError(f"source_path={source_path!r} needs source, one of {', '.join(SOURCES)}")
+    return import_place(entry.load)(entry, mode=mode, **given)  # type: ignore[no-any-return]
+
+
+def load_task_files(entry: SuiteEntry, mode: str) -> TaskSuite:
+    """The tasks of a suite's task files: the registry's ``load`` for most suites. ``mode`` makes no difference.
+
+    Raises:
+        TaskError: the suite has no task files yet.
+    """
+    from deskgym.task_suites.core.suite import TaskSuite
+
+    folders = [HERE / folder for folder in entry.task_folders]
+    if not any(path for folder in folders for path in folder.rglob("*.y*ml")):
+        built = [other.name for other in suites.ENTRIES if any((HERE / f).is_dir() for f in other.task_folders)]
+        raise TaskError(f"suite {entry.name!r} has no tasks yet; built so far: {', '.join(built)}")
+    own = [str(folder / "programs") for folder in folders]
+    return TaskSuite(entry.name, folders, programs=entry.programs, program_folders=own)
+
+
+def import_place(place: str) -> Any:
+    """What ``"module:name"`` stands for."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _imported(
+    entry: SuiteEntry, source: str, source_path: str | None, mode: str, options: dict[str, str]
+) -> TaskSource:
+    for name, value in options.items():
+        if value != entry.options[name][0]:
+            raise TaskError(f"{name}={value!r} is for our own tasks; {source!r} has {entry.options[name][0]!r} only")
     if source not in SOURCES:
         raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{near(source, SOURCES)}")
-    if (name, source) not in _IMPORTERS:
-        built = ", ".join(f"{source} ({suite})" for suite, source in _IMPORTERS)
-        raise TaskError(f"suite {name!r} cannot load {source!r} yet; built so far: {built}")
+    if not entry.importers.get(source):
+        built = ", ".join(f"{it} ({other.name})" for other in suites.ENTRIES for it, place in other.importers.items() if place)
+        raise TaskError(f"suite {entry.name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
         raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
-    return import_module(_IMPORTERS[name, source]).suite(source_path, mode)  # type: ignore[no-any-return]
+    return import_place(entry.importers[source])(source_path, mode)  # type: ignore[no-any-return]
 
 
-def _legal_episode(name: str, episode: str) -> str:
-    if not has_conversations(name):
-        raise TaskError(f"episode={episode!r} is for dialogues; {name!r} has none")
-    if episode not in ("turn", "dialogue"):
-        raise TaskError(f"episode={episode!r}; legal are 'turn' and 'dialogue'")
-    return episode
+def option_names() -> dict[str, tuple[str, ...]]:
+    """The options that suites take: name → the legal values."""
+    return {name: legal for entry in suites.ENTRIES for name, legal in entry.options.items()}
+
+
+def _legal_options(entry: SuiteEntry, options: dict[str, str | None]) -> dict[str, str]:
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in entry.options:
+            has = [other.name for other in suites.ENTRIES if name in other.options]
+            raise TaskError(
+                f"{name}={value!r} is for {', '.join(has)}; {entry.name!r} has none"
+                if has
+                else f"unknown option {name}={value!r}; legal are {', '.join(option_names())}"
+            )
+        if value not in entry.options[name]:
+            raise TaskError(f"{name}={value!r}; legal are {' and '.join(map(repr, entry.options[name]))}")
+    return given

@@ -9,11 +9,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
-from deskgym.cli import bench, demos, doctor, history, image, install, layers, results, run, tasks, verify, view
+from deskgym.cli import bench, demos, doctor, image, install, layers, run, tasks, verify, view
+from deskgym.task_suites.suites import ENTRIES
 
 COMMANDS = {
     "doctor": doctor,
@@ -26,9 +28,7 @@ COMMANDS = {
     "view": view,
     "image": image,
     "layers": layers,
-    "results": results,
-    "history": history,
-}
+} | {name: import_module(place) for entry in ENTRIES for name, place in entry.commands.items()}
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from deskgym.task_suites import SUITES
+from deskgym.task_suites.suites import ENTRIES
+
 if TYPE_CHECKING:
     import gymnasium
 
@@ -21,7 +24,7 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
         "suite",
         metavar="SUITE",
         nargs=None if suite_needed else "?",
-        help="data_engineering, science, bpm or table_analysis",
+        help=f"{', '.join(SUITES)}, or a folder of task files",
     )
     parser.add_argument("--split", help="train or test")
     parser.add_argument("--source", help="take the tasks from a copy of a published benchmark, such as scienceboard")
@@ -36,14 +39,16 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
 def add_env(parser: argparse.ArgumentParser, *, record: bool = True) -> None:
     """What an environment is made with."""
     parser.add_argument("--machine", default="sandbox", help="kind of machine (default: sandbox)")
-    parser.add_argument("--action", help="computer (default), code or discrete; table analysis has code only")
+    parser.add_argument("--action", help="computer (default), code or discrete; without a screen code only")
     parser.add_argument(
         "--observation",
         metavar="A,B",
-        help=f"parts, with commas (default: {','.join(RECORDED)}; of tables all but plot)",
+        help=f"parts, with commas (default: {','.join(RECORDED)}; without a screen the environment's own)",
     )
-    parser.add_argument("--screen", metavar="WxH", help=f"screen size (default: {SCREEN}); table analysis has none")
-    parser.add_argument("--episode", help="table analysis: turn (default) or dialogue")
+    parser.add_argument("--screen", metavar="WxH", help=f"screen size (default: {SCREEN}), for suites with a screen")
+    for entry in ENTRIES:
+        for name, legal in entry.options.items():
+            parser.add_argument(f"--{name}", help=f"{entry.name}: {legal[0]} (default) or {', '.join(legal[1:])}")
     if record:
         parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
 
@@ -61,8 +66,15 @@ def tasks_of(arguments: argparse.Namespace) -> TaskSource:
         source=arguments.source,
         source_path=arguments.path,
         mode=arguments.mode,
-        episode=getattr(arguments, "episode", None),
+        **_suite_options(arguments),
     )
+
+
+def _suite_options(arguments: argparse.Namespace) -> dict[str, str]:
+    from deskgym.task_suites import option_names
+
+    given = {name: getattr(arguments, name, None) for name in option_names()}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -72,58 +84,35 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
         TaskError: no such suite.
         ValueError: the screen size is none.
     """
-    from deskgym.registration import IDS
-    from deskgym.task_suites import has_conversations, load_suite
+    from deskgym.task_suites import find_entry
 
-    ids = {suite: env_id for env_id, suite in IDS.items()}
-    if arguments.suite not in ids:
-        load_suite(arguments.suite)  # a folder of task files, or an error that names near matches
-    if has_conversations(arguments.suite):
-        return _conversation_kwargs(arguments)
-    width, _, height = (arguments.screen or SCREEN).partition("x")
-    if not (width.isdecimal() and height.isdecimal()):
-        raise ValueError(f"--screen {arguments.screen!r}; legal is a size such as 1920x1080")
+    entry = find_entry(arguments.suite)
     kwargs: dict[str, Any] = {
-        "id": ids.get(arguments.suite, "deskgym/Science-v0"),
-        "suite": arguments.suite,
-        "split": arguments.split,
-        "machine": arguments.machine,
-        "action": arguments.action or "computer",
-        "observation": RECORDED if arguments.observation is None else tuple(arguments.observation.split(",")),
-        "screen_size": (int(width), int(height)),
-        "mode": arguments.mode,
-    }
-    if arguments.episode is not None:
-        kwargs["episode"] = arguments.episode
-    return kwargs | _source(arguments)
-
-
-def _source(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.source is None and arguments.path is None:
-        return {}
-    return {"source": arguments.source, "source_path": arguments.path}
-
-
-def _conversation_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The same for a suite without a display."""
-    from deskgym.registration import IDS
-    from deskgym.task_suites import CONVERSATIONS
-
-    kwargs: dict[str, Any] = {
-        "id": next(env_id for env_id, suite in IDS.items() if suite in CONVERSATIONS),
+        "id": entry.gym_id,
         "suite": arguments.suite,
         "split": arguments.split,
         "machine": arguments.machine,
         "mode": arguments.mode,
+        **_suite_options(arguments),
     }
-    for name in ("action", "episode"):
-        if getattr(arguments, name) is not None:
-            kwargs[name] = getattr(arguments, name)
-    if arguments.screen is not None:
+    if arguments.source is not None or arguments.path is not None:
+        kwargs |= {"source": arguments.source, "source_path": arguments.path}
+    if arguments.action is not None or entry.display:
+        kwargs["action"] = arguments.action or "computer"
+    if arguments.observation is not None or entry.display:
+        kwargs["observation"] = tuple(arguments.observation.split(",")) if arguments.observation else RECORDED
+    if entry.display:
+        kwargs["screen_size"] = _size(arguments.screen or SCREEN)
+    elif arguments.screen is not None:
         raise ValueError(f"--screen {arguments.screen}: the suite {arguments.suite!r} has no screen")
-    if arguments.observation is not None:
-        kwargs["observation"] = tuple(arguments.observation.split(","))
-    return kwargs | _source(arguments)
+    return kwargs
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"--screen {text!r}; legal is a size such as 1920x1080")
+    return int(width), int(height)
 
 
 def make_env(record: str | None, **kwargs: Any) -> gymnasium.Env[Any, Any]:

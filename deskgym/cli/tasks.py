@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.cli.options import add_tasks, tasks_of
 from deskgym.cli.output import print_json, print_table
+from deskgym.task_suites import find_entry
+from deskgym.task_suites.suites import ENTRIES
 
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
@@ -31,44 +33,30 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     supported = sum(row["supported"] for row in rows)
     name = f"{arguments.suite} ({arguments.source})" if arguments.source else arguments.suite
-    columns = TURN_COLUMNS if any(row.get("modes") for row in rows) else COLUMNS
+    columns = [(title, key) for title, key in find_entry(arguments.suite).columns if any(row.get(key) for row in rows)]
     print_table(
         f"{name}: {len(rows)} tasks, {supported} supported",
-        tuple(columns),
-        (tuple(cell(row) for cell in columns.values()) for row in rows),
+        ("task", *(title for title, _ in columns), "wrong", "supported"),
+        (
+            (
+                row["id"],
+                *(_cell(row.get(key)) for _, key in columns),
+                len(row["wrong_attempts"]),
+                "yes" if row["supported"] else f"no: {row['reason']}",
+            )
+            for row in rows
+        ),
     )
-    for key in ("modes", "action_types", "result_types") if columns is TURN_COLUMNS else ():
-        counts = Counter(value for row in rows for value in row.get(key) or ())
-        print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
+    for key in find_entry(arguments.suite).tallies:
+        if counts := Counter(value for row in rows for value in row.get(key) or ()):
+            print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
     return 0
 
 
-def _joined(key: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda row: ", ".join(row.get(key) or ()) or "-"
-
-
-Cell = Callable[[Mapping[str, Any]], object]
-_SUPPORTED: dict[str, Cell] = {
-    "wrong": lambda row: len(row["wrong_attempts"]),
-    "supported": lambda row: "yes" if row["supported"] else f"no: {row['reason']}",
-}
-COLUMNS: dict[str, Cell] = {
-    "task": lambda row: row["id"],
-    "difficulty": lambda row: row["difficulty"] or "-",
-    "max steps": lambda row: row["max_steps"] or "-",
-    "oracle": lambda row: "yes" if row["oracle"] else "-",
-    **_SUPPORTED,
-}
-"""What is shown of a desktop's task."""
-TURN_COLUMNS: dict[str, Cell] = {
-    "task": lambda row: row["id"],
-    "mode": _joined("modes"),
-    "action type": _joined("action_types"),
-    "result types": _joined("result_types"),
-    "difficulty": lambda row: row["difficulty"] or "-",
-    **_SUPPORTED,
-}
-"""What is shown of a conversation about tables."""
+def _cell(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "-"
+    return "yes" if value is True else value or "-"
 
 
 @runtime_checkable
@@ -80,13 +68,23 @@ class Describes(Protocol):
         ...
 
 
-def describe(source: TaskSource, task_id: str) -> dict[str, Any]:
-    """A task as a row: of a template, its instance 0."""
-    return _from_task(source, task_id) | (dict(source.describe(task_id)) if isinstance(source, Describes) else {})
+def describe(source: TaskSource, task_id: str, machine: str = "sandbox") -> dict[str, Any]:
+    """A task as a row: of a template, its instance 0.
+
+    Args:
+        source: where it is from.
+        task_id: its id.
+        machine: the kind of machine that it is to be played on: whether its programs are there.
+    """
+    return _from_task(source, task_id, machine) | (
+        dict(source.describe(task_id)) if isinstance(source, Describes) else {}
+    )
 
 
-def _from_task(source: TaskSource, task_id: str) -> dict[str, Any]:
-    from deskgym.envs.errors import TaskError
+def _from_task(source: TaskSource, task_id: str, machine: str) -> dict[str, Any]:
+    from deskgym.envs.episode import needs_of
+    from deskgym.envs.errors import MachineError, TaskError
+    from deskgym.envs.provision.builder import MachineBuilder
 
     row: dict[str, Any] = {
         "id": task_id, "difficulty": None, "max_steps": None, "oracle": False, "wrong_attempts": [],
@@ -96,47 +94,45 @@ def _from_task(source: TaskSource, task_id: str) -> dict[str, Any]:
         task = source.get(task_id)
     except TaskError as error:
         return row | {"reason": str(error)}
-    return (
-        row
-        | _turns(task)
-        | {
-            "difficulty": task.difficulty,
-            "max_steps": task.max_steps,
-            "oracle": True,
-            "wrong_attempts": list(task.wrong_attempts),
-            "instruction": task.instruction,
-            "feasible": task.feasible,
-            "tags": list(task.tags),
-            "source": task.source,
-            "supported": True,
-        }
-    )
-
-
-def _turns(task: Any) -> dict[str, Any]:
-    """What a conversation's turns are, each word once; {} for a desktop's task."""
-    turns = getattr(task, "turns", ())
-    words = {
-        "modes": [turn.mode for turn in turns],
-        "action_types": [turn.action for turn in turns if turn.action],
-        "result_types": [intent.kind for turn in turns for intent in turn.intents],
+    row |= {
+        "difficulty": task.difficulty,
+        "max_steps": task.max_steps,
+        "oracle": True,
+        "wrong_attempts": list(task.wrong_attempts),
+        "instruction": task.instruction,
+        "feasible": task.feasible,
+        "tags": list(task.tags),
+        "source": task.source,
     }
-    return {"turns": len(turns)} | {name: list(dict.fromkeys(found)) for name, found in words.items()} if turns else {}
+    try:
+        MachineBuilder(machine).check_installed(needs_of(task))
+    except MachineError as error:
+        return row | {"reason": str(error)}
+    return row | {"supported": True}
 
 
 def _suites(as_json: bool) -> int:
     from deskgym.envs.errors import TaskError
-    from deskgym.task_suites import SUITES, load_suite
+    from deskgym.envs.machines.packages import missing_packages
+    from deskgym.packages import packages
+    from deskgym.task_suites import load_suite
 
     rows: list[dict[str, Any]] = []
-    for name in SUITES:
+    for entry in ENTRIES:
+        row = {"suite": entry.name, "programs": list(entry.programs), "tasks": None, "reason": None}
         try:
-            rows.append({"suite": name, "tasks": len(load_suite(name).ids()), "reason": None})
+            row["tasks"] = len(load_suite(entry.name).ids())
+            if missing := missing_packages(packages(entry.name)):
+                row["reason"] = f"not installed: {', '.join(missing)}; run `deskgym install {entry.name}`"
         except TaskError as error:
-            rows.append({"suite": name, "tasks": None, "reason": str(error)})
+            row["reason"] = str(error)
+        rows.append(row)
     if as_json:
         print_json({"suites": rows})
     else:
-        cells = ((row["suite"], "-" if row["tasks"] is None else row["tasks"], row["reason"] or "") for row in rows)
-        print_table("", ("suite", "tasks", ""), cells)
+        print_table(
+            "",
+            ("suite", "programs", "tasks", ""),
+            ((row["suite"], _cell(row["programs"]), _cell(row["tasks"]), row["reason"] or "") for row in rows),
+        )
     return 0

@@ -127,7 +127,7 @@ class Session:
 
 def is_conversation(env_id: str) -> bool:
     """Whether an id stands for an ``AnalysisEnv``, which has no screen to observe."""
-    from deskgym.task_suites import CONVERSATIONS
+    from deskgym.task_suites import find_entry
 
     spec = gymnasium.registry.get(env_id)
-    return spec is not None and spec.kwargs.get("suite") in CONVERSATIONS
+    return spec is not None and "suite" in spec.kwargs and not find_entry(spec.kwargs["suite"]).display

@@ -12,6 +12,7 @@ import numpy as np
 from deskgym.envs.episode import Script
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
@@ -158,6 +159,15 @@ class TaskSuite:
             candidates.remove(template.id)
         what = f"of {pattern!r} " if pattern else ""
         raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+
+    def needs(self, pattern: str | None = None, split: str | None = None) -> Needs:
+        """What all tasks that match ``pattern`` and ``split`` need together.
+
+        Raises:
+            TaskError: nothing matches.
+        """
+        ids = matching(self, pattern and pattern.partition("#")[0], split)
+        return Needs.merged(*(self.templates[task_id].needs for task_id in ids))
 
 
 def matching(suite: Named, pattern: str | None, split: str | None) -> list[str]:

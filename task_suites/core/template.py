@@ -51,6 +51,7 @@ class TaskFile:
         needs: what it needs beyond what its programs need, such as ``{memory_mb: 6000}``; see
             ``deskgym.envs.needs.Needs``.
         programs: programs that it uses beside those that its setup, checks and scripts name.
+        suite: in a folder of the user's own, the suite whose environments play its tasks.
         tags: free words to filter by.
         source: where it comes from.
         licence: of the source.
@@ -78,6 +79,7 @@ class TaskFile:
     feasible: bool = True
     needs: dict[str, Any] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
+    suite: str = ""
     tags: list[str] = field(default_factory=list)
     source: str = "deskgym"
     licence: str = "Apache-2.0"

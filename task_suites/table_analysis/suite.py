@@ -6,13 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.task_suites.core.suite import SEEDS, SPLIT_TRIES, matching
+from deskgym.task_suites.suites import SuiteEntry
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
 from deskgym.task_suites.table_analysis.drawing import Drawn, Place, TooFewOptions, draw_dialogue, draw_turn, places
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "dialogues"
 KEPT = 64
 """How many instances a suite keeps, the last ones: drawing one again is then free."""
+Episode = Literal["turn", "dialogue"]
+Mode = Literal["corrected", "paper"]
 EPISODES = ("turn", "dialogue")
 MODES = ("corrected", "paper")
 
@@ -51,8 +54,8 @@ class TableAnalysisSuite:
         self,
         folders: str | Path | Sequence[str | Path] = FOLDER,
         *,
-        episode: Literal["turn", "dialogue"] = "turn",
-        mode: Literal["corrected", "paper"] = "corrected",
+        episode: Episode = "turn",
+        mode: Mode = "corrected",
         domains: Mapping[str, Domain] | None = None,
         name: str = "table_analysis",
     ) -> None:
@@ -177,6 +180,19 @@ class TableAnalysisSuite:
         file, place = self.templates[task_id]
         return {} if place is None else file.turns[place.turn].equivalent_mutants
 
+    def describe(self, task_id: str) -> Mapping[str, Any]:
+        """What ``deskgym tasks`` shows of a task's turns, each word once."""
+        try:
+            turns = self.get(task_id).turns
+        except TaskError as error:
+            return {"supported": False, "reason": str(error)}
+        words = {
+            "modes": [turn.mode for turn in turns],
+            "action_types": [turn.action for turn in turns if turn.action],
+            "result_types": [intent.kind for turn in turns for intent in turn.intents],
+        }
+        return {"turns": len(turns)} | {name: list(dict.fromkeys(found)) for name, found in words.items()}
+
     def dialogue_ids(self) -> list[str]:
         """The ids of all dialogues, such as ``"penguins/ines"``, sorted."""
         return list(self.files)
@@ -217,6 +233,9 @@ def _legal(task_id: str, seed: int) -> int:
     return seed
 
 
-def suite(**options: Any) -> TableAnalysisSuite:
-    """The suite of our own dialogues; options as of ``TableAnalysisSuite``. Reads nothing yet."""
-    return TableAnalysisSuite(**options)
+def suite(entry: SuiteEntry, mode: str, episode: str = "turn") -> TableAnalysisSuite:
+    """The suite of the dialogues in a registry entry's folders; what ``load_suite`` calls. Reads nothing yet."""
+    folders = [FOLDER.parent.parent / folder for folder in entry.task_folders]
+    return TableAnalysisSuite(
+        folders, name=entry.name, mode=cast("Mode", mode), episode=cast("Episode", episode)
+    )

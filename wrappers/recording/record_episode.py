@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import platform
 import re
-import shutil
-import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -22,9 +20,10 @@ from deskgym._version import __version__
 from deskgym.envs.action.actions import Action
 from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
+from deskgym.envs.episode import needs_of
 from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.machine_env import MachineEnv
-from deskgym.packages import PACKAGES
+from deskgym.envs.machines.packages import package_versions
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.recording.recorded_state import keep
 from deskgym.wrappers.recording.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
@@ -202,14 +201,14 @@ class RecordEpisode(DesktopWrapper):
             "observation": list(self.desktop.parts),
             "step_limit": self.desktop.step_limit,
             "machine": machine,
-            "versions": self._versions(made.get("suite", ""), machine),
+            "versions": self._versions(needs_of(task).packages, machine),
             "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         }
 
-    def _versions(self, suite: str, machine: str) -> dict[str, str]:
+    def _versions(self, packages: Sequence[str], machine: str) -> dict[str, str]:
         """Of this package, and of what runs in the machine."""
         libraries = LIBRARIES if isinstance(self.env.unwrapped, AnalysisEnv) else ()
-        return _versions(libraries) | (_program_versions(suite) if machine in _ON_HOST else {})
+        return _versions(libraries) | (package_versions(packages) if machine in _ON_HOST else {})
 
 
 def action_json(action: Any) -> Any:
@@ -273,14 +272,3 @@ def _versions(libraries: tuple[str, ...]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions | {"system": platform.platform()}
-
-
-@lru_cache
-def _program_versions(suite: str) -> dict[str, str]:
-    """The versions of the suite's Debian packages on this host, whose programs a sandbox or a process machine runs."""
-    names = PACKAGES.get(suite, ())
-    if not names or not shutil.which("dpkg-query"):
-        return {}
-    query = ["dpkg-query", "-W", "-f", "${Package}\t${Version}\n", *names]
-    answer = subprocess.run(query, capture_output=True, text=True, check=False)
-    return dict(line.split("\t") for line in answer.stdout.splitlines() if line.count("\t") == 1)

@@ -20,7 +20,8 @@ from deskgym.envs.machines.image.recipe import (
     RecipeUser,
     default_kernel,
 )
-from deskgym.packages import PACKAGES, packages
+from deskgym.packages import groups as package_groups
+from deskgym.packages import packages
 
 KEYS = (
     "name", "suite", "mirror", "packages", "groups", "files", "users", "resolution", "services", "kernel", "disk_mb",
@@ -86,8 +87,8 @@ class _Reader:
         enable, disable, mask = self.services(data.get("services", {}))
         groups = self.strings("groups", data.get("groups", []))
         for number, group in enumerate(groups):
-            if group not in PACKAGES:
-                legal = f"legal are {', '.join(PACKAGES)}{near(group, PACKAGES)}"
+            if group not in (known := package_groups()):
+                legal = f"legal are {', '.join(known)}{near(group, known)}"
                 raise self.error(f"groups[{number}]", f"{group!r} is no group of packages; {legal}")
         named = self.named("packages", data.get("packages", []), _PACKAGE, "Debian package")
         return Recipe(

@@ -1,0 +1,100 @@
+"""The registry of task suites: one entry says all that the rest of deskgym knows of a suite.
+
+It imports nothing but the standard library: the Makefile reads it before anything is installed. A new suite is a folder
+beside this file, and an entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Columns = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class SuiteEntry:
+    """A task suite. What it names as ``"module:name"`` is imported when it is needed.
+
+    Attributes:
+        name: what the command line calls it, and its folder below ``task_suites``.
+        gym_id: what ``gymnasium.make`` calls it.
+        programs: the names of the programs that its tasks use.
+        importers: published benchmark → function of the user's copy and the mode that gives their tasks; ``""`` for one
+            that cannot be loaded yet.
+        env: class of its environments, made with the tasks and the arguments of ``gymnasium.make``.
+        display: whether these have a screen.
+        load: function of this entry, ``mode`` and the ``options`` that gives its own tasks.
+        options: arguments of ``load``, by name, with the legal values; the first one is the default.
+        folders: where its task files are, relative to ``task_suites``; ``NAME/tasks`` if left out.
+        file_keys: keys by which a user's own task file, which names no ``suite``, is known to be for this one.
+        columns: what ``deskgym tasks`` shows beside the id: title and key of the task's description.
+        tallies: of which keys of the description it counts the values.
+        commands: further commands of the command line: name → module.
+        extra: the extra of this package that its tasks need.
+        check_up: function that yields what ``deskgym doctor`` says of it beside its programs.
+    """
+
+    name: str
+    gym_id: str
+    programs: tuple[str, ...] = ()
+    importers: Mapping[str, str] = field(default_factory=dict)
+    env: str = "deskgym.envs.desktop_env:DesktopEnv"
+    display: bool = True
+    load: str = "deskgym.task_suites:load_task_files"
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    file_keys: tuple[str, ...] = ()
+    columns: Columns = (("difficulty", "difficulty"), ("max steps", "max_steps"), ("oracle", "oracle"))
+    tallies: tuple[str, ...] = ()
+    commands: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+    check_up: str = ""
+
+    @property
+    def task_folders(self) -> tuple[str, ...]:
+        """Where its task files are, relative to ``task_suites``, or absolute."""
+        return self.folders or (f"{self.name}/tasks",)
+
+
+ENTRIES = (
+    SuiteEntry(
+        name="data_engineering",
+        gym_id="deskgym/DataEngineering-v0",
+        importers={"spider2v": ""},
+    ),
+    SuiteEntry(
+        name="science",
+        gym_id="deskgym/Science-v0",
+        programs=("kalgebra",),
+        importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
+        file_keys=("instruction", "oracle"),
+    ),
+    SuiteEntry(
+        name="bpm",
+        gym_id="deskgym/BPM-v0",
+        importers={"wonderbread": ""},
+    ),
+    SuiteEntry(
+        name="table_analysis",
+        gym_id="deskgym/TableAnalysis-v0",
+        importers={"tapilot": "deskgym.task_suites.importers.tapilot.suite:suite"},
+        env="deskgym.envs.analysis_env:AnalysisEnv",
+        display=False,
+        load="deskgym.task_suites.table_analysis.suite:suite",
+        options={"episode": ("turn", "dialogue")},
+        folders=("table_analysis/dialogues",),
+        file_keys=("turns",),
+        columns=(
+            ("mode", "modes"),
+            ("action type", "action_types"),
+            ("result types", "result_types"),
+            ("difficulty", "difficulty"),
+        ),
+        tallies=("modes", "action_types", "result_types"),
+        commands={"results": "deskgym.cli.results", "history": "deskgym.cli.history"},
+        extra="tables",
+        check_up="deskgym.task_suites.table_analysis.check_up:check",
+    ),
+)
+"""All suites, in the order in which they are listed."""
