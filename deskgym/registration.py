@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from deskgym.envs.vector_env import DesktopVectorEnv
 
 
-
 def register_envs() -> None:
     """Register the suites' ids; starts nothing and imports nothing heavy."""
     for entry in ENTRIES:

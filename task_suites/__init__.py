@@ -54,7 +54,9 @@ def find_entry(name: str) -> SuiteEntry:
                 programs = tuple(program_names([f"{name}/programs"]))
                 return replace(entry, name=name, folders=(os.path.abspath(name),), programs=programs)
     keys = " or ".join(", ".join(entry.file_keys) for entry in suites.ENTRIES if entry.file_keys)
-    raise TaskError(f"{name}: there is no task file in this folder: a YAML file that has the keys {keys}, or names a suite")
+    raise TaskError(
+        f"{name}: there is no task file in this folder: a YAML file that has the keys {keys}, or names a suite"
+    )
 
 
 def load_suite(
@@ -120,7 +122,9 @@ def _imported(
     if source not in SOURCES:
         raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{near(source, SOURCES)}")
     if not entry.importers.get(source):
-        built = ", ".join(f"{it} ({other.name})" for other in suites.ENTRIES for it, place in other.importers.items() if place)
+        built = ", ".join(
+            f"{it} ({other.name})" for other in suites.ENTRIES for it, place in other.importers.items() if place
+        )
         raise TaskError(f"suite {entry.name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
         raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from deskgym.cli.output import print_json, print_table, progress
+from deskgym.task_suites import import_place
+from deskgym.task_suites.suites import ENTRIES
+
+if TYPE_CHECKING:
+    from deskgym.envs.machines.doctor.doctor import CheckUp
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     checks = []
     with progress(arguments.json) as bar:
         running = bar.add_task("checks", total=None)
-        for check in iterate(start=not arguments.no_start):
+        for check in chain(iterate(start=not arguments.no_start), suite_checks()):
             checks.append(check)
             bar.update(running, description=check.name, advance=1)
     failed = [check.name for check in checks if check.status == "fail"]
@@ -32,3 +42,24 @@ def run(arguments: argparse.Namespace) -> int:
     print_table("", ("check", "status", "found", "what to do"), rows)
     print(f"this computer cannot run deskgym yet: {', '.join(failed)}" if failed else "this computer can run deskgym")
     return int(bool(failed))
+
+
+def suite_checks() -> Iterator[CheckUp]:
+    """What each suite lacks: its programs, Python's packages, and whatever else it looks at itself."""
+    from deskgym.envs.machines.doctor.doctor import CheckUp
+    from deskgym.envs.machines.doctor.extras import distribution, missing_of
+    from deskgym.envs.machines.packages import missing_packages
+    from deskgym.task_suites.programs import load_program
+
+    for entry in ENTRIES:
+        for program in map(load_program, entry.programs):
+            if missing := missing_packages(program.packages):
+                fix = f"deskgym install {program.name}"
+                yield CheckUp(program.title, "warn", f"not installed, for {entry.name}: {', '.join(missing)}", fix)
+            else:
+                yield CheckUp(program.title, "ok", f"installed, for {entry.name}")
+        if entry.extra and (wanted := missing_of(entry.extra)):
+            fix = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
+            yield CheckUp(entry.name, "warn", f"missing: {', '.join(map(distribution, wanted))}", fix)
+        elif entry.check_up:
+            yield from import_place(entry.check_up)()

@@ -8,6 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+
+from deskgym.task_suites import SUITES
 
 ALONE = ("vm", "image", "vnc", "view")
 """Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
@@ -18,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "suite",
         metavar="SUITE",
-        help="data_engineering, science, bpm or table_analysis; a program, such as kalgebra; or what machines need: "
-        + ", ".join(ALONE),
+        help=f"{', '.join(SUITES)}; a program, such as kalgebra; or what machines need: {', '.join(ALONE)}",
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
@@ -28,16 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
     from deskgym.cli.layers import build_layers, missing_layers
-    from deskgym.envs.machines.doctor.tables import missing_tables
-    from deskgym.packages import PACKAGES, packages
+    from deskgym.envs.machines.doctor.extras import missing_of
+    from deskgym.packages import packages
     from deskgym.task_suites.programs import load_program
 
-    programs = _programs(arguments.suite)
-    groups = (arguments.suite,) if arguments.suite in ALONE else ("core", arguments.suite)
-    wanted = packages(*(group for group in groups if group in PACKAGES))
+    programs, extra = _wanted(arguments.suite)
+    wanted = packages(arguments.suite if arguments.suite in ALONE else "core")
     wanted += [package for name in programs for package in load_program(name).packages]
     debian = [name for name in dict.fromkeys(wanted) if not is_installed(name)]
-    python = missing_tables() if arguments.suite == "table_analysis" else []
+    python = missing_of(extra) if extra else []
     layers = missing_layers(programs)
     if not debian and not python and not layers:
         print(f"all packages of {arguments.suite} are installed")
@@ -52,21 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _programs(name: str) -> list[str]:
-    """The programs of a suite; or the one of that name."""
-    from deskgym.envs.errors import TaskError
-    from deskgym.task_suites import SUITES, load_suite
+def _wanted(name: str) -> tuple[Sequence[str], str]:
+    """The programs of a suite or of a folder of task files, or the one of that name; and the suite's extra."""
+    from deskgym.task_suites import find_entry
     from deskgym.task_suites.programs import program_names
 
+    if name in ALONE:
+        return (), ""
     if name in program_names():
-        return [name]
-    try:
-        suite = None if name in ALONE else load_suite(name)
-    except TaskError:
-        if name not in SUITES:  # else it has no tasks yet
-            raise
-        return []
-    return list(getattr(getattr(suite, "registry", None), "programs", ()))
+        return (name,), ""
+    entry = find_entry(name)  # its error names near matches
+    return entry.programs, entry.extra
 
 
 def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:

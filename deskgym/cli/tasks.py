@@ -119,7 +119,7 @@ def _suites(as_json: bool) -> int:
 
     rows: list[dict[str, Any]] = []
     for entry in ENTRIES:
-        row = {"suite": entry.name, "programs": list(entry.programs), "tasks": None, "reason": None}
+        row: dict[str, Any] = {"suite": entry.name, "programs": list(entry.programs), "tasks": None, "reason": None}
         try:
             row["tasks"] = len(load_suite(entry.name).ids())
             if missing := missing_packages(packages(entry.name)):

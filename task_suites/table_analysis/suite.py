@@ -186,7 +186,7 @@ class TableAnalysisSuite:
             turns = self.get(task_id).turns
         except TaskError as error:
             return {"supported": False, "reason": str(error)}
-        words = {
+        words: dict[str, list[str]] = {
             "modes": [turn.mode for turn in turns],
             "action_types": [turn.action for turn in turns if turn.action],
             "result_types": [intent.kind for turn in turns for intent in turn.intents],
@@ -236,6 +236,4 @@ def _legal(task_id: str, seed: int) -> int:
 def suite(entry: SuiteEntry, mode: str, episode: str = "turn") -> TableAnalysisSuite:
     """The suite of the dialogues in a registry entry's folders; what ``load_suite`` calls. Reads nothing yet."""
     folders = [FOLDER.parent.parent / folder for folder in entry.task_folders]
-    return TableAnalysisSuite(
-        folders, name=entry.name, mode=cast("Mode", mode), episode=cast("Episode", episode)
-    )
+    return TableAnalysisSuite(folders, name=entry.name, mode=cast("Mode", mode), episode=cast("Episode", episode))

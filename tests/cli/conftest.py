@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-import deskgym.task_suites
+from deskgym.task_suites import find_entry
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(autouse=True)
 def science_is_fake(monkeypatch):
     """``science`` is a suite of a task on the fake machine."""
-    monkeypatch.setitem(deskgym.task_suites._BUILT, "science", "fake_suite")
+    monkeypatch.setitem(vars(find_entry("science")), "load", "fake_suite:suite")
 
 
 @pytest.fixture

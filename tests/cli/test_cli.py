@@ -202,7 +202,7 @@ def test_doctor(cli, monkeypatch):
 
 def test_sigterm_closes_the_machine(tmp_path):
     code = (
-        "import deskgym.task_suites as t, sys; t._BUILT['science'] = 'fake_suite'\n"
+        "import deskgym.task_suites as t, sys; vars(t.find_entry('science'))['load'] = 'fake_suite:suite'\n"
         "from deskgym.envs.machines.fake.machine import FakeMachine\n"
         "from deskgym.agents import OracleAgent\n"
         "import os, signal\n"

@@ -7,9 +7,9 @@ import sys
 import pytest
 from fake_suite import FakeSource
 
-import deskgym.task_suites
 from deskgym.cli import history
 from deskgym.envs.errors import DeskgymError, TaskError
+from deskgym.task_suites import find_entry
 from deskgym.task_suites.table_analysis.turns import Choice, Intent, Past, Turn
 
 PLOT = Past("Draw it.", "penguins.plot()", plot=True)
@@ -41,13 +41,13 @@ class Suite:
         return (make_turn(domain, "mass", seed), make_turn(domain, "shape", seed, **about_plot))
 
 
-def suite(**options):
+def suite(entry, mode):
     return Suite()
 
 
 @pytest.fixture
 def command(capsys, monkeypatch):
-    monkeypatch.setitem(deskgym.task_suites._BUILT, "table_analysis", __name__)
+    monkeypatch.setitem(vars(find_entry("table_analysis")), "load", f"{__name__}:suite")
 
     def run(*argv):
         parser = argparse.ArgumentParser()

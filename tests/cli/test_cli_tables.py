@@ -261,8 +261,8 @@ def test_install_adds_what_is_missing_of_python(cli, monkeypatch, tmp_path):
     assert cli("install", "science", "--dry-run")[1] == "all packages of science are installed\n"
     status, _, err = cli("install", "table_analysis")
     assert status == 1 and "--yes, or run: " in err and "pip install" in err
-    from deskgym.envs.machines.doctor.tables import check
+    from deskgym.cli.doctor import suite_checks
 
-    (outcome,) = check()
+    (outcome,) = [check for check in suite_checks() if check.name == "table_analysis"]
     assert outcome.status == "warn" and outcome.found == "missing: no-such-thing, nor-this"
     assert outcome.fix.endswith("-m pip install 'no-such-thing>=2' nor-this==1")

@@ -102,7 +102,8 @@ def test_usage_errors_come_before_anything_is_played(cli, tmp_path, argv, messag
 def test_a_killed_run_goes_on(cli, tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import deskgym.task_suites as t; "
-        "t._BUILT['science'] = 'fake_suite'; from deskgym.cli import main; sys.exit(main(sys.argv[1:]))"
+        "vars(t.find_entry('science'))['load'] = 'fake_suite:suite'; "
+        "from deskgym.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     argv = (*FAKE, "--episodes", "60", "--out", str(tmp_path))
     running = subprocess.Popen([sys.executable, "-c", code, *argv], stdout=subprocess.DEVNULL)

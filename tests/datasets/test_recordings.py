@@ -6,9 +6,9 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 import deskgym  # noqa: F401
-import deskgym.task_suites
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.datasets import EpisodeCollector, episodes_of, to_minari
+from deskgym.task_suites import find_entry
 from deskgym.wrappers import JointDiscrete, RecordEpisode
 from deskgym.wrappers.recording.recording import RecordingError
 
@@ -18,7 +18,7 @@ PARTS = ("screenshot", "elements", "a11y", "terminal", "instruction", "feedback"
 @pytest.fixture(autouse=True)
 def science_is_fake(request, monkeypatch):
     if "sandbox" not in request.keywords:
-        monkeypatch.setitem(deskgym.task_suites._BUILT, "science", "fake_suite")
+        monkeypatch.setitem(vars(find_entry("science")), "load", "fake_suite:suite")
 
 
 def record(folder, action, *, agents=None, **options):

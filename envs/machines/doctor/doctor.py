@@ -211,12 +211,6 @@ def _virtual_machines() -> Iterator[CheckUp]:
     yield from check()
 
 
-def _tables() -> Iterator[CheckUp]:
-    from deskgym.envs.machines.doctor.tables import check
-
-    yield from check()
-
-
 def _start() -> CheckUp:
     begun = time.perf_counter()
     try:
@@ -253,5 +247,4 @@ _CHECKS: tuple[Callable[[], Iterator[CheckUp]], ...] = (
     _limits,
     _room,
     _virtual_machines,
-    _tables,
 )
