@@ -44,7 +44,7 @@ setup: $(VENV)/.installed  ## programs and Python packages for the science suite
 	@$(BIN)/deskgym install science --yes
 
 setup-test: $(VENV)/.installed-dev  ## the same, with all that training and the tests need
-	$(call install_packages,core science test view vnc image vm)
+	$(call install_packages,core suites test view vnc image vm)
 	@for suite in science bpm data_engineering; do $(BIN)/deskgym install $$suite --yes || exit 1; done
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures

@@ -28,7 +28,7 @@ MACHINES = {
 
 @cache
 def groups() -> Mapping[str, tuple[str, ...]]:
-    """The packages of each group: those of ``MACHINES``, each suite's and each program's.
+    """The packages of each group: those of ``MACHINES``, each suite's, each program's, and of all ``suites``.
 
     They are read from the registry of suites and from the folders of our own programs, without importing any.
     """
@@ -38,7 +38,8 @@ def groups() -> Mapping[str, tuple[str, ...]]:
         entry.name: tuple(package for name in entry.programs for package in programs.get(name, ()))
         for entry in runpy.run_path(str(SUITES / "suites.py"))["ENTRIES"]
     }
-    return programs | suites | MACHINES
+    every = tuple(dict.fromkeys(package for names in suites.values() for package in names))
+    return programs | suites | {"suites": every} | MACHINES
 
 
 def packages(*names: str) -> list[str]:

@@ -96,7 +96,7 @@ def matching(arguments: argparse.Namespace) -> list[str]:
 
 def _supported(arguments: argparse.Namespace) -> list[str]:
     """The tasks that match and can be played; says which cannot."""
-    rows = [describe(tasks_of(arguments), task) for task in matching(arguments)]
+    rows = [describe(tasks_of(arguments), task, arguments.machine) for task in matching(arguments)]
     for row in rows:
         if not row["supported"]:
             note(f"{row['id']}: not supported: {row['reason']}")

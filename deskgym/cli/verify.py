@@ -146,7 +146,7 @@ def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | No
         if not everything and not _reason(arguments, source, ledger, task):
             plan.unchanged.append(task)
             continue
-        row = describe(source, task)
+        row = describe(source, task, arguments.machine)
         if row["supported"]:
             plan.attempts[task] = attempts_of(task, row["wrong_attempts"])
         else:

@@ -75,7 +75,7 @@ def test_traceback_shows_where_an_error_came_from():
 
 def test_tasks(cli, science_has_bad_tasks):
     status, out, err = cli("tasks", "science")
-    assert status == 0 and err.count("\n") == 1 and "no proof is kept" in err
+    assert status == 0 and not err
     assert "6 tasks, 5 supported" in out and "no: its program is not installed" in out
     rows = json.loads(cli("tasks", "science", "--json")[1])["tasks"]
     assert rows[0]["id"] == "fake/copy" and rows[0]["wrong_attempts"] == ["other", "done"] and rows[0]["supported"]

@@ -125,6 +125,6 @@ def test_bad_numbers(command, tmp_path, argv):
 
 
 def test_a_suite_without_dialogues(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "suite", lambda **options: FakeSource())
+    monkeypatch.setattr(sys.modules[__name__], "suite", lambda entry, mode: FakeSource())
     with pytest.raises(TaskError, match="no dialogues"):
         command("build", tmp_path / "h.db")
