@@ -119,7 +119,7 @@ class Companion:
         self._on_guest("freeze", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
         for database in self._postgresql:
             postgresql.freeze(self, database)
-        self._fingerprint = self.fingerprint()
+        self._fingerprint = self._digest([postgresql.fingerprint(self, database) for database in self._postgresql])
 
     def stop(self) -> None:
         """Stop the service in order, and end the machine. Idempotent; never raises because something is broken."""
@@ -188,24 +188,24 @@ class Companion:
         lap("quiet")
         if self._databases or self._folders:
             self._on_guest("roll_back", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
-        for database in self._postgresql:
-            postgresql.roll_back(self, database)
+        databases = [postgresql.roll_back(self, database) for database in self._postgresql]
         for item in self._restores:
             self._succeed(item.command, "rolling back its data")
         lap("data")
-        found = self.fingerprint()
+        found = self._digest(databases)
         lap("fingerprint")
+        for database in self._postgresql:
+            postgresql.make_spare(self, database)
         self.require_running()
         if found != self._fingerprint:
             raise ServiceError(f"the data of the service {self.spec.name!r} is not what it was after its roll-back")
 
-    def fingerprint(self) -> str:
-        """A digest of its data and of what is watched."""
+    def _digest(self, databases: Sequence[str]) -> str:
+        """What is equal for equal data and equal watched files, given the fingerprints of its PostgreSQL databases."""
         folders = [*self._folders, *self.spec.watch]
         parts = [self._on_guest("fingerprint", DATA_TIMEOUT, databases=self._databases, folders=folders)["result"]]
-        parts += [postgresql.fingerprint(self, database) for database in self._postgresql]
         parts += [self._succeed(item.fingerprint, "its fingerprint") for item in self._restores if item.fingerprint]
-        return "\n".join(map(str, parts))
+        return "\n".join([*map(str, parts), *databases])
 
     # --- for hooks and evaluators
 

@@ -38,6 +38,7 @@ CREATE DATABASE "{name}__{copy}" TEMPLATE "{template}" OWNER :owner;
 """
 
 _FINGERPRINT = """
+SET jit = off;
 SELECT md5(coalesce(string_agg(line, E'\\n' ORDER BY line), '')) FROM (
   SELECT format('%s.%s %s', schemaname, tablename, query_to_xml(format(
     'SELECT count(*), sum(hashtextextended(t::text, 0)) FROM %I.%I t', schemaname, tablename), true, true, '')) AS line
@@ -63,16 +64,21 @@ def freeze(companion: Companion, data: Postgresql) -> None:
     )
 
 
-def roll_back(companion: Companion, data: Postgresql) -> None:
-    """Put the spare copy in the database's place, and begin to make the next one."""
+def roll_back(companion: Companion, data: Postgresql) -> str:
+    """Put the spare copy in the database's place; gives its fingerprint. ``make_spare`` must follow."""
     name = data.database
-    _script(
-        companion,
-        data,
-        _AWAIT_SPARE.format(name=name)
-        + _CLOSE.format(name=name)
-        + f'ALTER DATABASE "{name}" RENAME TO "{name}__old"; ALTER DATABASE "{name}__spare" RENAME TO "{name}";',
+    script = (
+        _AWAIT_SPARE
+        + _CLOSE
+        + 'ALTER DATABASE "{name}" RENAME TO "{name}__old"; ALTER DATABASE "{name}__spare" RENAME TO "{name}";\n'
+        + '\\connect "{name}"\n'
     )
+    return _script(companion, data, script.format(name=name) + _FINGERPRINT).splitlines()[-1]
+
+
+def make_spare(companion: Companion, data: Postgresql) -> None:
+    """Begin to make the copy for the next roll-back, and to drop what the last episode left."""
+    name = data.database
     script = f'DROP DATABASE "{name}__old";' + _OWNED_COPY.format(name=name, copy="spare", template=f"{name}__base")
     command = ["sh", "-c", 'printf %s "$0" | "$@"', script, *_psql(data, "postgres")]
     companion.machine.guest.launch(command, user=data.user, cwd="/")
@@ -93,7 +99,7 @@ def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout:
     if base:
         _script(companion, data, _AWAIT_SPARE.format(name=name))  # a template must not be in use while it is copied
         name = f"{name}__base"
-    rows: Any = json.loads(_script(companion, data, script, name, timeout))
+    rows: Any = json.loads(_script(companion, data, script, name, timeout, read_only=True))
     return list(rows)
 
 
@@ -104,13 +110,19 @@ def execute(companion: Companion, data: Postgresql, statements: str, timeout: fl
 
 def _psql(data: Postgresql, database: str) -> list[str]:
     options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
-    return ["psql", *options, "-h", data.socket, "-p", str(data.port), "-U", data.user, "-d", database]
+    return ["psql", *options, "-h", data.socket, "-p", str(data.port), "-U", data.role or data.user, "-d", database]
 
 
 def _script(
-    companion: Companion, data: Postgresql, script: str, database: str = "postgres", timeout: float = TIMEOUT
+    companion: Companion,
+    data: Postgresql,
+    script: str,
+    database: str = "postgres",
+    timeout: float = TIMEOUT,
+    read_only: bool = False,
 ) -> str:
-    done = companion.run(_psql(data, database), stdin=script.encode(), timeout=timeout, user=data.user)
+    env = {"PGOPTIONS": "-c default_transaction_read_only=on"} if read_only else {}
+    done = companion.run(_psql(data, database), env=env, stdin=script.encode(), timeout=timeout, user=data.user)
     if done.returncode != 0 or done.timed_out or done.truncated:
         why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
         why = "it gives more than 6 MiB" if done.truncated else why

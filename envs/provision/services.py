@@ -83,13 +83,15 @@ class Postgresql:
 
     Attributes:
         database: its name.
-        user: the system user and the role that may create databases; local connections of it need no password.
+        user: the system user whose local connections need no password.
+        role: the role that it connects as, which may create databases; "" is the user's name.
         socket: the folder of the server's socket.
         port: of the server.
     """
 
     database: str
     user: str = "postgres"
+    role: str = ""
     socket: str = "/run/postgresql"
     port: int = 5432
 

@@ -1,0 +1,116 @@
+"""A PostgreSQL server in a companion: rolled back by renaming a spare copy, while an application is connected."""
+
+import glob
+from collections import Counter
+
+import pytest
+
+from deskgym.envs.errors import ServiceError
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.envs.provision.companion_keeper import CompanionKeeper
+from deskgym.envs.provision.companions import Daemon, Postgresql, Ready, ServiceSpec
+
+BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"))), "")
+pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(not BIN, reason="PostgreSQL's server is not installed")]
+
+FOLDER, SOCKET = "/var/lib/pg", "/tmp"
+SEED = """
+CREATE TABLE parts (id serial PRIMARY KEY, name text NOT NULL, price numeric(8,2), made date);
+INSERT INTO parts (name, price, made)\
+  SELECT 'part ' || k, k * 1.5, date '2024-01-01' + k FROM generate_series(1, 500) k;
+CREATE TABLE notes (part integer REFERENCES parts, text text);
+CREATE ROLE clerk LOGIN PASSWORD 'clerk'; GRANT SELECT, INSERT, UPDATE ON parts TO clerk;
+"""
+STORE = ServiceSpec(
+    name="store",
+    files=((f"{FOLDER}/seed.sql", SEED),),
+    before=(
+        (f"{BIN}/initdb", "-D", f"{FOLDER}/data", "-U", "user", "-A", "trust", "--no-sync"),
+        ("sh", "-c", f"echo 'CREATE DATABASE store;' | {BIN}/postgres --single -D {FOLDER}/data postgres"),
+        ("sh", "-c", f"grep -v '^$' {FOLDER}/seed.sql | {BIN}/postgres --single -j -D {FOLDER}/data store"),
+    ),
+    daemons=(
+        Daemon(
+            (f"{BIN}/postgres", "-D", f"{FOLDER}/data", "-k", SOCKET, "-c", "fsync=off"),
+            Ready(port=5432, sql="SELECT 1 FROM parts"),
+        ),
+    ),
+    ports=(5432,),
+    data=(Postgresql("store", user="agent", role="user", socket=SOCKET),),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def keeper():
+    keeper = CompanionKeeper(MachineBuilder("sandbox"))
+    yield keeper
+    keeper.close()
+
+
+@pytest.fixture
+def desktop(keeper):
+    with SandboxMachine(MachineConfig(screen_size=None)) as machine:
+        keeper.give(machine, [STORE], Counter())
+        yield machine
+
+
+def count(companion, **options):
+    return companion.sql("SELECT count(*) AS n, sum(price) AS price FROM parts", **options)[0]
+
+
+def as_clerk(machine, sql):
+    """What the agent does with the account that the task gave it."""
+    argv = ["psql", "-X", "-h", "127.0.0.1", "-U", "clerk", "-d", "store", "-c", sql]
+    return machine.run(argv, env={"PGPASSWORD": "clerk"})
+
+
+def test_it_is_rolled_back_while_the_desktop_is_connected(keeper, desktop):
+    companion, times = desktop.companions["store"], []
+    for _ in range(4):
+        assert count(companion) == {"n": 500, "price": 187875.0}
+        assert b"UPDATE 500" in as_clerk(desktop, "UPDATE parts SET price = 0").stdout
+        assert b"INSERT 0 1" in as_clerk(desktop, "INSERT INTO parts (id, name) VALUES (777, 'new')").stdout
+        assert count(companion) == {"n": 501, "price": 0} and count(companion, base=True)["n"] == 500
+        companion.execute("CREATE TABLE more (x int); INSERT INTO notes VALUES (777, 'a note')")
+        desktop.restore(None)
+        stats = Counter()
+        keeper.give(desktop, [STORE], stats)
+        assert stats == {"companion_roll_backs": 1} and desktop.companions["store"] is companion
+        times.append(companion.timing)
+    print("roll-back in ms:", times)
+    assert min(sum(timing.values()) for timing in times) < 1000  # 100 on an idle machine
+
+
+def test_queries_read_and_never_write(desktop):
+    companion = desktop.companions["store"]
+    rows = companion.sql("SELECT id, name, price, made, NULL AS none FROM parts WHERE id < 3 ORDER BY id;")
+    assert rows[0] == {"id": 1, "name": "part 1", "price": 1.5, "made": "2024-01-02", "none": None} and len(rows) == 2
+    assert companion.sql("SELECT 1 AS x WHERE false") == []
+    for wrong, words in [
+        ("DELETE FROM parts RETURNING id", "syntax error"),
+        ("SELECT nextval('parts_id_seq')", "read-only transaction"),
+        ("SELECT 1) AS result; COMMIT; DROP TABLE parts; SELECT (1", "read-only"),
+        ("SELECT * FROM nowhere", "nowhere"),
+    ]:
+        with pytest.raises(ServiceError, match=words):
+            companion.sql(wrong)
+    assert count(companion)["n"] == 500
+    with pytest.raises(ServiceError, match="nonsense"):
+        companion.execute("DELETE FROM parts; nonsense")
+    assert count(companion)["n"] == 500
+
+
+def test_a_role_that_appears_or_a_server_that_ends_replaces_the_companion(keeper, desktop):
+    for harm in (
+        lambda companion: companion.execute("CREATE ROLE thief LOGIN SUPERUSER"),
+        lambda companion: companion.run(["pkill", "-9", "postgres"], user="guest"),
+    ):
+        companion = desktop.companions["store"]
+        harm(companion)
+        desktop.restore(None)
+        stats = Counter()
+        keeper.give(desktop, [STORE], stats)
+        assert stats == {"companion_repairs": 1, "companion_starts": 1}
+        assert count(desktop.companions["store"])["n"] == 500
