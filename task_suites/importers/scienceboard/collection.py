@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cached_property
 from os import PathLike
@@ -14,6 +13,7 @@ from typing import cast, get_args
 
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.importers.json_files import JsonFile, Problem, one_of
+from deskgym.task_suites.importers.published import not_found
 from deskgym.task_suites.importers.scienceboard.golds import Mode, apply_mode
 from deskgym.task_suites.importers.scienceboard.programs import LAUNCHERS, blockers
 from deskgym.task_suites.importers.scienceboard.schema import SPLITS, read_task
@@ -46,12 +46,8 @@ class Collection:
         if task_id in self._by_id:
             return self._by_id[task_id]
         file = f"{task_id if task_id.startswith(('Dual/', 'Raw/')) else f'VM/{task_id}'}.json"
-        mistakes = [str(problem) for problem in self.problems if problem.file == file]
-        if mistakes:
-            raise TaskError(f"the task {task_id!r} has mistakes:\n" + "\n".join(mistakes))
-        close = get_close_matches(task_id, self._by_id, n=3)
-        near = f"; did you mean {one_of(tuple(close))}?" if close else ""
-        raise TaskError(f"no task {task_id!r} in {self.folder}{near}")
+        mistakes = (problem for problem in self.problems if problem.file == file)
+        raise not_found("task", task_id, self._by_id, mistakes, self.folder)
 
     def select(self, pattern: str) -> tuple[UpstreamTask, ...]:
         """The tasks whose id matches a glob, such as ``"KAlgebra/*"``."""

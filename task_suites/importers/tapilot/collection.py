@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
@@ -13,6 +12,7 @@ from sys import stdlib_module_names
 
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.importers.json_files import Problem, one_of
+from deskgym.task_suites.importers.published import not_found
 from deskgym.task_suites.importers.tapilot import folder_layout, line_layout, scripts
 from deskgym.task_suites.importers.tapilot.recall import library_functions
 from deskgym.task_suites.importers.tapilot.turn import UpstreamTurn
@@ -63,12 +63,8 @@ class Collection:
             return self._by_id[same[0]]
         if same:
             raise TaskError(f"{len(same)} turns have the data id {turn_id!r}; give one of {one_of(tuple(same))}")
-        mistakes = [str(problem) for problem in self.problems if broken_id(problem) == turn_id]
-        if mistakes:
-            raise TaskError(f"the turn {turn_id!r} has mistakes:\n" + "\n".join(mistakes))
-        close = get_close_matches(turn_id, self._by_id, n=3)
-        near = f"; did you mean {one_of(tuple(close))}?" if close else ""
-        raise TaskError(f"no turn {turn_id!r} in {self.folder}{near}")
+        mistakes = (problem for problem in self.problems if broken_id(problem) == turn_id)
+        raise not_found("turn", turn_id, self._by_id, mistakes, self.folder)
 
     @cached_property
     def _by_id(self) -> dict[str, UpstreamTurn]:

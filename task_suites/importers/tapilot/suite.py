@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, SetupError, TaskError
-from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.json_files import Problem
+from deskgym.task_suites.importers.published import PublishedTasks
 from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.conversation import STEPS, TapilotConversation, instruction, open_kernel
 from deskgym.task_suites.importers.tapilot.facts import facts_of
@@ -41,11 +36,8 @@ def suite(source_path: str, mode: str) -> TapilotSuite:
     return TapilotSuite(source_path, mode)
 
 
-class TapilotSuite:
-    """All turns of a copy of Tapilot-Crossing; implements ``deskgym.envs.episode.TaskSource``.
-
-    Making one only looks whether the folder is right: the files are read when a turn is first asked for. A pickle holds
-    the path, not the turns.
+class TapilotSuite(PublishedTasks[tapilot.Collection, tapilot.UpstreamTurn, "TapilotTask"]):
+    """All turns of a copy of Tapilot-Crossing.
 
     Args:
         source_path: the copy's folder, or its ``data`` folder.
@@ -56,110 +48,46 @@ class TapilotSuite:
         TaskError: the folder is no copy of Tapilot-Crossing, or the mode is unknown.
     """
 
+    benchmark = "Tapilot-Crossing"
+
     def __init__(self, source_path: str, mode: str = "corrected") -> None:
         if mode not in MODES:
             raise TaskError(f"mode={mode!r}; legal are {' and '.join(map(repr, MODES))}")
-        self.path = Path(source_path).expanduser()
+        super().__init__(source_path)
         self.mode = cast(tapilot.Scoring, mode)
+        self._references = _Last()
         tapilot.data_folder(self.path)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._collection: tapilot.Collection | None = None
-        self._references: MutableMapping[str, Reference] = _Last()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "mode": self.mode}
+        return {**super().__getstate__(), "_references": _Last()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
+    def _load(self) -> tapilot.Collection:
+        return tapilot.load(self.path)
 
-    @property
-    def collection(self) -> tapilot.Collection:
-        """The turns as typed data. Files with mistakes are warned of once.
+    def _records(self) -> Sequence[tapilot.UpstreamTurn]:
+        return self.collection.turns
 
-        Raises:
-            TaskError: the folder has no turns.
-        """
-        if self._collection is None:
-            self._collection = tapilot.load(self.path)
-            if self.problems:
-                more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
-                warnings.warn(
-                    f"some turns of Tapilot-Crossing have mistakes and cannot be run: {self.problems[0]}{more}",
-                    stacklevel=3,
-                )
-        return self._collection
+    def _broken_id(self, problem: Problem) -> str:
+        return tapilot.broken_id(problem)
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Every mistake in the files."""
-        return self.collection.problems
+    def _reasons(self, record: tapilot.UpstreamTurn) -> list[str]:
+        return self.collection.reasons(record)
 
-    def ids(self, split: str | None = None) -> list[str]:
-        """The ids of all turns: those that cannot run here too, and those with mistakes."""
-        _no_split(split)
-        broken = dict.fromkeys(map(tapilot.broken_id, self.problems))
-        return [*(turn.id for turn in self.collection.turns), *broken]
+    def _convert(self, record: tapilot.UpstreamTurn) -> TapilotTask:
+        return TapilotTask(record, self.collection, self.mode, self._references)
 
-    def get(self, task_id: str, seed: int | None = None) -> TapilotTask:
-        """A turn. They have no parameters, so that ``seed`` makes no difference.
-
-        Raises:
-            TaskError: there is no such turn, it has mistakes, or it cannot run here; says why.
-        """
-        base, mark, _ = task_id.partition("#")
-        if mark and base in self.ids():
-            raise TaskError(f"task {base!r} has no parameters, so only one instance; leave out what is after it")
-        turn = self.collection[task_id]
-        if found := self.collection.reasons(turn):
-            raise TaskError(f"task {task_id!r} cannot run here: {'; '.join(found)}")
-        return self._task(turn)
-
-    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> TapilotTask:
-        """Draw one of the turns that match ``pattern`` (id, glob, or None for all) and can run here.
-
-        Raises:
-            TaskError: nothing matches, nothing that matches can run here, or ``split`` is given.
-        """
-        _no_split(split)
-        if pattern is not None and not any(mark in pattern for mark in "*?["):
-            return self.get(pattern)
-        matching = [turn for turn in self.collection.turns if pattern is None or fnmatchcase(turn.id, pattern)]
-        if not matching:
-            raise TaskError(f"Tapilot-Crossing in {self.path}: {unknown('task', pattern or '', self.ids())}")
-        for index in rng.permutation(len(matching)):
-            if not self.collection.reasons(matching[int(index)]):
-                return self._task(matching[int(index)])
-        raise TaskError(
-            f"none of the {len(matching)} tasks that match {pattern or '*'!r} can run here; "
-            f"{matching[0].id}: {'; '.join(self.collection.reasons(matching[0]))}"
-        )
-
-    def describe(self, task_id: str) -> Mapping[str, Any]:
-        """What can be told of a turn even if it cannot run here, for ``deskgym tasks``."""
-        try:
-            turn = self.collection[task_id]
-        except TaskError as error:
-            return {"supported": False, "reason": str(error)}
-        found = self.collection.reasons(turn)
-        task = self._task(turn)
+    def _about(self, record: tapilot.UpstreamTurn) -> Mapping[str, Any]:
+        task = self._convert(record)
         return {
             "difficulty": task.difficulty,
             "max_steps": task.max_steps,
-            "instruction": turn.query,
+            "instruction": record.query,
             "feasible": True,
             "oracle": True,
             "source": SOURCE,
             "tags": list(task.tags),
-            "notes": list(turn.notes),
-            "supported": not found,
-            "reason": "; ".join(found) or None,
+            "notes": list(record.notes),
         }
-
-    def _task(self, turn: tapilot.UpstreamTurn) -> TapilotTask:
-        return TapilotTask(turn, self.collection, self.mode, self._references)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,8 +211,3 @@ class _Last(OrderedDict[str, Reference]):
         super().__setitem__(turn_id, reference)
         if len(self) > KEPT:
             self.popitem(last=False)
-
-
-def _no_split(split: str | None) -> None:
-    if split is not None:
-        raise TaskError(f"split={split!r}: Tapilot-Crossing is not divided into train and test; leave split out")
