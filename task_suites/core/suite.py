@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from deskgym.envs.episode import Script
+from deskgym.envs.episode import Script, TaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
-from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
@@ -35,7 +35,97 @@ class Named(Protocol):
     def ids(self, split: str | None = None) -> list[str]: ...  # noqa: D102
 
 
-class TaskSuite:
+TaskT = TypeVar("TaskT", bound=TaskLike)
+
+
+class SeededTasks(ABC, Generic[TaskT]):
+    """A source of templates, each of which has an instance for every seed.
+
+    Attributes:
+        name: for messages.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def templates(self) -> Mapping[str, Any]:
+        """All templates by id, sorted."""
+
+    @property
+    @abstractmethod
+    def splits(self) -> list[str]:
+        """The names of all splits."""
+
+    @abstractmethod
+    def _is_in(self, task_id: str, split: str) -> bool:
+        """Whether a template may have instances in a split."""
+
+    @abstractmethod
+    def _instance(self, task_id: str, seed: int) -> TaskT:
+        """An instance of a template."""
+
+    @abstractmethod
+    def _drawn(self, task_id: str, seed: int, split: str | None) -> TaskT | None:
+        """An instance of a template; None where it is not of the split, or another seed should be drawn."""
+
+    def _is_fixed(self, task_id: str) -> bool:
+        """Whether a template has no parameters."""
+        return False
+
+    def ids(self, split: str | None = None) -> list[str]:
+        """The ids of all templates, sorted; with ``split`` those that have instances in it.
+
+        Raises:
+            TaskError: there is no such split.
+        """
+        if split is None:
+            return list(self.templates)
+        if split not in self.splits:
+            raise TaskError(f"suite {self.name!r}: {unknown('split', split, self.splits)}")
+        return [task_id for task_id in self.templates if self._is_in(task_id, split)]
+
+    def get(self, task_id: str, seed: int | None = None) -> TaskT:
+        """One instance: of a template by ``seed`` (0 if None), or by an instance id such as ``"a/b#1234"``.
+
+        Raises:
+            TaskError: there is no such id, or it has a seed of its own.
+        """
+        base, mark, number = task_id.partition("#")
+        if base not in self.templates:
+            raise TaskError(f"suite {self.name!r}: {unknown('task', base, self.templates)}")
+        if mark:
+            if not number.isdecimal() or int(number) >= SEEDS:
+                raise TaskError(f"task {task_id!r}: after the # comes a seed, 0 to {SEEDS - 1}")
+            if self._is_fixed(base):
+                raise TaskError(f"task {base!r} has no parameters, so only one instance; leave out the #{number}")
+            seed = int(number)
+        return self._instance(base, legal_seed(task_id, seed or 0))
+
+    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> TaskT:
+        """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.
+
+        Raises:
+            TaskError: nothing matches, or no instance of the split was found.
+        """
+        if pattern is not None and "#" in pattern:
+            task = self.get(pattern)
+            if split is not None and task.split != split:
+                raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
+            return task
+        candidates = matching(self, pattern, split)
+        while candidates:
+            task_id = candidates[int(rng.integers(len(candidates)))]
+            for _ in range(1 if self._is_fixed(task_id) else SPLIT_TRIES):
+                found = self._drawn(task_id, int(rng.integers(SEEDS)), split)
+                if found is not None:
+                    return found
+            candidates.remove(task_id)
+        what = f"of {pattern!r} " if pattern else ""
+        raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+
+
+class TaskSuite(SeededTasks[Task]):
     """Templates from folders of task files; implements ``deskgym.envs.episode.TaskSource``.
 
     Making one reads nothing: the files are read when a task is first asked for. It is picklable if the registered
@@ -93,38 +183,6 @@ class TaskSuite:
         """The names of all splits."""
         return sorted({split for template in self.templates.values() for split in template.file.splits})
 
-    def ids(self, split: str | None = None) -> list[str]:
-        """The ids of the templates, sorted; with ``split`` those that have instances in it.
-
-        Raises:
-            TaskError: there is no such split.
-        """
-        if split is None:
-            return list(self.templates)
-        if split not in self.splits:
-            raise TaskError(f"suite {self.name!r}: {unknown('split', split, self.splits)}")
-        return [task_id for task_id, template in self.templates.items() if _may_have(template, split)]
-
-    def get(self, task_id: str, seed: int | None = None) -> Task:
-        """One instance: of a template by ``seed`` (0 if None), or by an instance id such as ``"a/b#1234"``.
-
-        Raises:
-            TaskError: there is no such id, or it has a seed of its own.
-        """
-        base, mark, number = task_id.partition("#")
-        template = self.templates.get(base)
-        if template is None:
-            raise TaskError(f"suite {self.name!r}: {unknown('task', base, self.templates)}")
-        if mark:
-            if not number.isdecimal() or int(number) >= SEEDS:
-                raise TaskError(f"task {task_id!r}: after the # comes a seed, 0 to {SEEDS - 1}")
-            if template.fixed:
-                raise TaskError(f"task {base!r} has no parameters, so only one instance; leave out the #{number}")
-            seed = int(number)
-        if seed is not None and not 0 <= seed < SEEDS:
-            raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
-        return template.instance(seed or 0)
-
     def proof_inputs(self, task_id: str) -> ProofInputs:
         """What the proof of a template depends on."""
         return inputs_of(self.templates[task_id])
@@ -137,37 +195,29 @@ class TaskSuite:
         """Those of a template that solve it too: name → why."""
         return self.templates[task_id].file.equivalent_mutants
 
-    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> Task:
-        """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.
+    def _is_in(self, task_id: str, split: str) -> bool:
+        template = self.templates[task_id]
+        if template.fixed:
+            return template.split(template.draw(0)) == split
+        return split in template.file.splits
 
-        Raises:
-            TaskError: nothing matches, or no instance of the split was found.
-        """
-        if pattern is not None and "#" in pattern:
-            task = self.get(pattern)
-            if split is not None and task.split != split:
-                raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
-            return task
-        candidates = matching(self, pattern, split)
-        while candidates:
-            template = self.templates[candidates[int(rng.integers(len(candidates)))]]
-            for _ in range(1 if template.fixed else SPLIT_TRIES):
-                seed = int(rng.integers(SEEDS))
-                params = template.draw(seed)
-                if split is None or template.split(params) == split:
-                    return template.instance(seed, params)
-            candidates.remove(template.id)
-        what = f"of {pattern!r} " if pattern else ""
-        raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+    def _is_fixed(self, task_id: str) -> bool:
+        return self.templates[task_id].fixed
 
-    def needs(self, pattern: str | None = None, split: str | None = None) -> Needs:
-        """What all tasks that match ``pattern`` and ``split`` need together.
+    def _instance(self, task_id: str, seed: int) -> Task:
+        return self.templates[task_id].instance(seed)
 
-        Raises:
-            TaskError: nothing matches.
-        """
-        ids = matching(self, pattern and pattern.partition("#")[0], split)
-        return Needs.merged(*(self.templates[task_id].needs for task_id in ids))
+    def _drawn(self, task_id: str, seed: int, split: str | None) -> Task | None:
+        template = self.templates[task_id]
+        params = template.draw(seed)
+        return template.instance(seed, params) if split is None or template.split(params) == split else None
+
+
+def legal_seed(task_id: str, seed: int) -> int:
+    """The seed. Raises TaskError where it is none."""
+    if not 0 <= seed < SEEDS:
+        raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
+    return seed
 
 
 def matching(suite: Named, pattern: str | None, split: str | None) -> list[str]:
@@ -187,9 +237,3 @@ def matching(suite: Named, pattern: str | None, split: str | None) -> list[str]:
         within = f" in the split {split!r}" if split and matching(suite, pattern, None) else ""
         raise TaskError(f"suite {suite.name!r}{within}: {unknown('task', pattern, ids)}")
     return found
-
-
-def _may_have(template: Template, split: str) -> bool:
-    if template.fixed:
-        return template.split(template.draw(0)) == split
-    return split in template.file.splits

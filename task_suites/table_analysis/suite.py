@@ -8,11 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
-
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
-from deskgym.task_suites.core.suite import SEEDS, SPLIT_TRIES, matching
+from deskgym.task_suites.core.suite import SeededTasks, legal_seed
 from deskgym.task_suites.suites import SuiteEntry
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
@@ -33,7 +31,7 @@ EPISODES = ("turn", "dialogue")
 MODES = ("corrected", "paper")
 
 
-class TableAnalysisSuite:
+class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
     """Turns or whole dialogues of dialogue files; implements ``deskgym.envs.episode.TaskSource``.
 
     Making one reads nothing: the files are read when a task is first asked for. It is picklable.
@@ -110,56 +108,15 @@ class TableAnalysisSuite:
         """The names of all splits."""
         return sorted({split for file in self.files.values() for split in file.splits})
 
-    def ids(self, split: str | None = None) -> list[str]:
-        """The ids of all tasks, sorted; with ``split`` those that have instances in it.
+    def _is_in(self, task_id: str, split: str) -> bool:
+        return split in self.templates[task_id][0].splits
 
-        Raises:
-            TaskError: there is no such split.
-        """
-        if split is None:
-            return list(self.templates)
-        if split not in self.splits:
-            raise TaskError(f"suite {self.name!r}: {unknown('split', split, self.splits)}")
-        return [task_id for task_id, (file, _) in self.templates.items() if split in file.splits]
-
-    def get(self, task_id: str, seed: int | None = None) -> AnalysisTask:
-        """One instance: of a task by ``seed`` (0 if None), or by an instance id such as ``"a/b/normal/c#1234"``.
-
-        Raises:
-            TaskError: there is no such id.
-        """
-        base, mark, number = task_id.partition("#")
-        if base not in self.templates:
-            raise TaskError(f"suite {self.name!r}: {unknown('task', base, self.templates)}")
-        if mark:
-            if not number.isdecimal() or int(number) >= SEEDS:
-                raise TaskError(f"task {task_id!r}: after the # comes a seed, 0 to {SEEDS - 1}")
-            seed = int(number)
-        return self._instance(base, _legal(task_id, seed or 0))
-
-    def draw(self, rng: np.random.Generator, pattern: str | None = None, split: str | None = None) -> AnalysisTask:
-        """Draw an instance of the tasks that match ``pattern`` (id, instance id, glob, or None for all) and ``split``.
-
-        Raises:
-            TaskError: nothing matches, or no instance of the split was found.
-        """
-        if pattern is not None and "#" in pattern:
-            task = self.get(pattern)
-            if split is not None and task.split != split:
-                raise TaskError(f"task {pattern!r} is in the split {task.split!r}, not in {split!r}")
-            return task
-        candidates = matching(self, pattern, split)
-        while candidates:
-            task_id = candidates[int(rng.integers(len(candidates)))]
-            file = self.templates[task_id][0]
-            for _ in range(SPLIT_TRIES):
-                seed = int(rng.integers(SEEDS))
-                if split is None or Drawn(file, self.domains[file.domain], seed).split == split:
-                    with suppress(TooFewOptions):
-                        return self._instance(task_id, seed)
-            candidates.remove(task_id)
-        what = f"of {pattern!r} " if pattern else ""
-        raise TaskError(f"suite {self.name!r}: no instance {what}in the split {split!r} was found")
+    def _drawn(self, task_id: str, seed: int, split: str | None) -> AnalysisTask | None:
+        file = self.templates[task_id][0]
+        if split is None or Drawn(file, self.domains[file.domain], seed).split == split:
+            with suppress(TooFewOptions):
+                return self._instance(task_id, seed)
+        return None
 
     def proof_inputs(self, task_id: str) -> ProofInputs:
         """What the proof of a turn, or of a dialogue, depends on."""
@@ -206,7 +163,7 @@ class TableAnalysisSuite:
         if dialogue_id not in self.files:
             raise TaskError(f"suite {self.name!r}: {unknown('dialogue', dialogue_id, self.files)}")
         file = self.files[dialogue_id]
-        return draw_dialogue(file, self.domains[file.domain], _legal(dialogue_id, seed), private)
+        return draw_dialogue(file, self.domains[file.domain], legal_seed(dialogue_id, seed), private)
 
     def _instance(self, task_id: str, seed: int) -> AnalysisTask:
         from deskgym.task_suites.table_analysis.task import AnalysisTask
@@ -225,12 +182,6 @@ class TableAnalysisSuite:
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return self._kept[key]
-
-
-def _legal(task_id: str, seed: int) -> int:
-    if not 0 <= seed < SEEDS:
-        raise TaskError(f"task {task_id!r}: a seed is 0 to {SEEDS - 1}, got {seed}")
-    return seed
 
 
 def suite(entry: SuiteEntry, mode: str, episode: str = "turn") -> TableAnalysisSuite:
