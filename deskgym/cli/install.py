@@ -9,8 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deskgym.task_suites import SUITES
+
+if TYPE_CHECKING:
+    from deskgym.cli.layers import Entry
 
 ALONE = ("vm", "image", "vnc", "view")
 """Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
@@ -29,28 +33,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
-    from deskgym.cli.layers import build_layers, missing_layers
+    from deskgym.cli.layers import build_layers
     from deskgym.envs.machines.doctor.extras import missing_of
+    from deskgym.envs.machines.packages import package_versions
     from deskgym.packages import packages
     from deskgym.task_suites.programs import load_program
 
     programs, extra = _wanted(arguments.suite)
     wanted = packages(arguments.suite if arguments.suite in ALONE else "core")
     wanted += [package for name in programs for package in load_program(name).packages]
-    debian = [name for name in dict.fromkeys(wanted) if not is_installed(name)]
+    installed = package_versions(wanted)
+    debian = [name for name in dict.fromkeys(wanted) if name not in installed]
     python = missing_of(extra) if extra else []
-    layers = missing_layers(programs)
+    layers = _missing_layers(programs)
     if not debian and not python and not layers:
         print(f"all packages of {arguments.suite} are installed")
         return 0
     if arguments.dry_run:
-        print("\n".join([*_lines(_steps(debian, python)), *(f"deskgym layers build {layer.name}" for layer in layers)]))
+        print("\n".join([*_lines(_steps(debian, python)), *(f"deskgym layers build {entry.name}" for entry in layers)]))
         return 0
     if (debian or python) and not _installed(debian, python, arguments.yes):
         return 1
-    for layer in build_layers(missing_layers(programs)):
-        print(f"built {layer.path.name}")
+    for entry in build_layers(_missing_layers(programs)):
+        print(f"built {entry.to_dict()['name']}")
     return 0
+
+
+def _missing_layers(programs: Sequence[str]) -> list[Entry]:
+    from deskgym.cli.layers import find_entries
+
+    return [entry for entry in find_entries() if entry.state != "present" and set(entry.programs) & set(programs)]
 
 
 def _wanted(name: str) -> tuple[Sequence[str], str]:
@@ -86,32 +98,14 @@ def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
 
 
 def _steps(debian: list[str], python: list[str]) -> list[list[str]]:
-    return [step for step in (_apt(debian), _pip(python)) if step]
+    apt = ["apt-get", "install", "-y", "--no-install-recommends", *debian]
+    pip = [sys.executable, "-m", "pip", "install", *python]
+    return [*([apt] if debian else []), *([pip] if python else [])]
 
 
 def _lines(steps: list[list[str]]) -> list[str]:
-    return [("sudo " if _wants_root(step) and os.geteuid() != 0 else "") + shlex.join(step) for step in steps]
-
-
-def _apt(names: list[str]) -> list[str]:
-    return ["apt-get", "install", "-y", "--no-install-recommends", *names] if names else []
-
-
-def _pip(names: list[str]) -> list[str]:
-    return [sys.executable, "-m", "pip", "install", *names] if names else []
-
-
-def _wants_root(step: list[str]) -> bool:
-    return step[0] == "apt-get"
-
-
-def is_installed(package: str) -> bool:
-    """Whether dpkg has the package."""
-    if not shutil.which("dpkg-query"):
-        return False
-    query = ["dpkg-query", "-W", "-f", "${Status}", package]
-    answer = subprocess.run(query, capture_output=True, text=True, check=False)
-    return "ok installed" in answer.stdout
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return [(sudo if step[0] == "apt-get" else "") + shlex.join(step) for step in steps]
 
 
 def _agreed(line: str) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError, near
-from deskgym.envs.machines.sandbox.host import cache_folder
+from deskgym.envs.machines.sandbox.host import cache_folder, machine_ids
 from deskgym.envs.machines.sandbox.prepared import MANIFEST
 from deskgym.envs.machines.sandbox.snapshots import TIMEOUT, remove_folder
 from deskgym.envs.machines.sandbox.supervision import LAYERS_SCRIPT
-from deskgym.envs.machines.userns import IdMap, NoIdsError, call_mapped, id_map
+from deskgym.envs.machines.userns import call_mapped
 
 FORMAT = 1  # raise it whenever layers are built in another way
 
@@ -129,15 +129,3 @@ def seal(folder: Path, name: str, digest: str, bases: tuple[str, ...] = ()) -> N
         call_mapped(machine_ids(), LAYERS_SCRIPT, ["seal", str(folder), MANIFEST, about], timeout=TIMEOUT)
     except RuntimeError as error:
         raise MachineError(f"the layer {name!r} could not be finished: {error}", kind="layer_failed") from error
-
-
-def machine_ids() -> IdMap:
-    """Whom the files of machines belong to.
-
-    Raises:
-        MachineError: kind ``"not_allowed"``: this user has no ids to give away.
-    """
-    try:
-        return id_map()
-    except NoIdsError as error:
-        raise MachineError(f"the sandbox has no ids to give away: {error}", kind="not_allowed") from error

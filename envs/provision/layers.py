@@ -24,9 +24,10 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.packages import missing_packages, package_versions
+from deskgym.envs.machines.sandbox.host import machine_ids
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.sandbox.prepared import MANIFEST
-from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, machine_ids, seal
+from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, seal
 from deskgym.envs.provision.tool_environments import (
     ToolEnvironment,
     build_environment,

@@ -21,9 +21,9 @@ from pathlib import Path
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.image.children import ToolFailed, run_tool
-from deskgym.envs.machines.sandbox.host import cache_folder
+from deskgym.envs.machines.sandbox.host import cache_folder, machine_ids
 from deskgym.envs.machines.sandbox.prepared import MANIFEST
-from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, machine_ids, seal
+from deskgym.envs.provision.layer_store import FORMAT, Layer, Report, layer_path, seal
 
 INSIDE = "/opt/deskgym/env"
 

@@ -175,14 +175,15 @@ def test_verify_finds_every_defect(cli, science_has_bad_tasks):
 
 def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeypatch):
     from deskgym.cli import install
+    from deskgym.envs.machines import packages
 
-    monkeypatch.setattr(install, "is_installed", lambda package: package != "kalgebra")
+    monkeypatch.setattr(packages, "package_versions", lambda names: dict.fromkeys({*names} - {"kalgebra"}))
     status, out, _ = cli("install", "science", "--dry-run")
     assert status == 0 and out.endswith("apt-get install -y --no-install-recommends kalgebra\n")
     monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
     status, _, err = cli("install", "science", "--yes")
     assert status == 1 and "run: sudo apt-get install -y --no-install-recommends kalgebra" in err
-    monkeypatch.setattr(install, "is_installed", lambda package: True)
+    monkeypatch.setattr(packages, "package_versions", dict.fromkeys)
     assert cli("install", "science")[1] == "all packages of science are installed\n"
 
 

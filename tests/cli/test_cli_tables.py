@@ -246,7 +246,7 @@ def test_tasks_tell_mode_action_type_and_result_types(cli):
 
 
 def test_install_adds_what_is_missing_of_python(cli, monkeypatch, tmp_path):
-    from deskgym.cli import install
+    from deskgym.envs.machines import packages
 
     installation = tmp_path / "deskgym-9.dist-info"
     installation.mkdir()
@@ -255,7 +255,7 @@ def test_install_adds_what_is_missing_of_python(cli, monkeypatch, tmp_path):
     lines = "".join(f"Requires-Dist: {line}\n" for line in wants)
     (installation / "METADATA").write_text(f"Metadata-Version: 2.1\nName: deskgym\nVersion: 9\n{lines}")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(install, "is_installed", lambda package: True)
+    monkeypatch.setattr(packages, "package_versions", dict.fromkeys)
     status, out, _ = cli("install", "table_analysis", "--dry-run")
     assert status == 0 and out.endswith("-m pip install 'no-such-thing>=2' nor-this==1\n")
     assert cli("install", "science", "--dry-run")[1] == "all packages of science are installed\n"

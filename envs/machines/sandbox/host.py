@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
 
 RUNTIMES = ("runc", "crun")
 """OCI runtimes that are known to work, in the order in which the documentation names them."""
@@ -42,6 +43,18 @@ def require_tools(runtime: str) -> str:
             kind="not_installed",
         )
     return str(find_tool(runtime))
+
+
+def machine_ids() -> IdMap:
+    """Whom the files of machines belong to.
+
+    Raises:
+        MachineError: kind ``"not_allowed"``: this user has no ids to give away.
+    """
+    try:
+        return id_map()
+    except NoIdsError as error:
+        raise MachineError(f"the sandbox has no ids to give away: {error}", kind="not_allowed") from error
 
 
 @cache

@@ -24,14 +24,14 @@ from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
-from deskgym.envs.machines.sandbox.host import require_tools
+from deskgym.envs.machines.sandbox.host import machine_ids, require_tools
 from deskgym.envs.machines.sandbox.limits import Limits, find_limits
 from deskgym.envs.machines.sandbox.masks import hidden_paths
 from deskgym.envs.machines.sandbox.prepared import hold, release
 from deskgym.envs.machines.sandbox.rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
-from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
+from deskgym.envs.machines.userns import IdMap
 from deskgym.envs.provision.start_slots import start_slot
 
 if TYPE_CHECKING:
@@ -300,10 +300,7 @@ class _Host:
 
     def __init__(self, runtime: str) -> None:
         self.runtime = require_tools(runtime)
-        try:
-            self.ids: IdMap = id_map()
-        except NoIdsError as error:
-            raise MachineError(f"the sandbox has no ids to give away: {error}", kind="not_allowed") from error
+        self.ids: IdMap = machine_ids()
         self.options: list[str] = []
         self.limits: Limits = find_limits()
         if runtime == "crun":  # its control groups need another set-up than runc's on about every kind of host

@@ -74,7 +74,7 @@ def test_missing_ids_say_how_to_get_them(fresh_host, monkeypatch):
     def none():
         raise userns.NoIdsError("user x has no range of ids in /etc/subuid: `sudo usermod ...`")
 
-    monkeypatch.setattr(sandbox, "id_map", none)
+    monkeypatch.setattr("deskgym.envs.machines.sandbox.host.id_map", none)
     with pytest.raises(MachineError, match="usermod") as caught:
         SandboxMachine(HEADLESS).start()
     assert caught.value.kind == "not_allowed"
