@@ -58,6 +58,14 @@ class FinalState:
         """The services that run beside the machine, by name: what they hold is the truth about them."""
         return self.machine.companions
 
+    def baseline(self, key: str) -> Any:
+        """What a check's baseline read when the setup was done, see ``evaluation.evaluator.with_baseline``.
+
+        Raises:
+            RuntimeError: it was not read.
+        """
+        return self.read_once(f"baseline:{key}", lambda machine: _known(machine.baselines, key))
+
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.
 
@@ -72,6 +80,12 @@ class FinalState:
         if failure is not None:
             raise failure
         return value  # type: ignore[no-any-return]
+
+
+def _known(baselines: Mapping[str, Any], key: str) -> Any:
+    if key not in baselines:
+        raise RuntimeError(f"nothing was read at the episode's start for {key!r}; there is {sorted(baselines)}")
+    return baselines[key]
 
 
 @dataclass(frozen=True)
@@ -237,6 +251,19 @@ def needs_of(task: TaskLike) -> Needs:
     """What a task needs of its machine: its attribute ``needs``, or nothing where it has none."""
     own = getattr(task, "needs", None)
     return NO_NEEDS if own is None else own
+
+
+def take_baselines(task: TaskLike, machine: Machine) -> None:
+    """Read what the task's checks will compare with: its method ``take_baselines``, if it has one.
+
+    Its ``prepare`` does so too; this is for a machine that was restored to what ``prepare`` left before.
+
+    Raises:
+        SetupError: it cannot be read.
+    """
+    take = getattr(task, "take_baselines", None)
+    if take is not None:
+        take(machine)
 
 
 def setup_key(task: TaskLike) -> str:

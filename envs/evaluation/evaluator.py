@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from deskgym.envs.episode import FinalState, Stop
 from deskgym.envs.errors import MachineError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.envs.machines.base import Machine
+
+if TYPE_CHECKING:
+    from deskgym.envs.provision.companions import Companion
 
 
 class CheckFailed(Exception):  # noqa: N818 - it is an outcome, not an error
@@ -19,6 +24,34 @@ CheckFunction = Callable[..., tuple[bool, str]]
 """``check(final, **arguments)``: whether it passed, and what was expected and found."""
 
 
+class Start(Protocol):
+    """Where a baseline is read: a task's ``Setup``, or a final state."""
+
+    @property
+    def machine(self) -> Machine:
+        """The agent's machine."""
+        ...
+
+    @property
+    def companions(self) -> Mapping[str, Companion]:
+        """The services beside it."""
+        ...
+
+
+Baseline = Callable[..., Mapping[str, Any]]
+"""``baseline(start, **arguments)``: values by key, which the check finds with ``final.baseline(key)``."""
+
+
+def with_baseline(take: Baseline) -> Callable[[CheckFunction], CheckFunction]:
+    """Decorates a check that compares with the state at the episode's start: ``take`` gets the check's arguments."""
+
+    def decorate(check: CheckFunction) -> CheckFunction:
+        check.__dict__["baseline"] = take
+        return check
+
+    return decorate
+
+
 @dataclass(frozen=True)
 class Check:
     """One check of a final state.
@@ -27,10 +60,18 @@ class Check:
         name: as in the task file, such as ``"file.text"``.
         test: returns whether it passed, and what was expected and found. CheckFailed is a fail;
             any other exception is an error of the check.
+        baseline: reads, when the setup is done, what the check compares with; or None.
     """
 
     name: str
     test: Callable[[FinalState], tuple[bool, str]]
+    baseline: Callable[[Start], Mapping[str, Any]] | None = None
+
+    @classmethod
+    def bound(cls, name: str, function: CheckFunction, arguments: Mapping[str, Any]) -> Check:
+        """The check that a function and its arguments make, with its baseline if it has one."""
+        take = getattr(function, "baseline", None)
+        return cls(name, partial(function, **arguments), take and partial(take, **arguments))
 
     def __call__(self, final: FinalState) -> CheckResult:
         """Carry it out; never raises."""
@@ -84,6 +125,11 @@ class Evaluator:
             return Verdict(0.0, error="the task has no checks", notes=tuple(self.notes))
         results = [self._stop(final), *(check(final) for check in self.checks)]
         return Verdict.from_checks(results, self.notes)
+
+    def take_baselines(self, start: Start) -> dict[str, Any]:
+        """What the checks compare with, read when the setup is done."""
+        taken = [check.baseline(start) for check in self.checks if check.baseline]
+        return {key: value for part in taken for key, value in part.items()}
 
     def _stop(self, final: FinalState) -> CheckResult:
         legal = RIGHT_STOPS[self.end]

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from deskgym.envs.errors import MachineError
 
@@ -117,6 +117,9 @@ class Machine(ABC):
 
     companions: Mapping[str, Companion] = MappingProxyType({})
     """The services that run beside it, by name, while a task that needs them runs on it."""
+
+    baselines: Mapping[str, Any] = MappingProxyType({})
+    """What the checks of the task that runs on it read when its setup was done, by key; kept on the host."""
 
     slowness: float = 1.0
     """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from deskgym.envs.clock import Clock
-from deskgym.envs.episode import TaskLike, needs_of, setup_key
+from deskgym.envs.episode import TaskLike, needs_of, setup_key, take_baselines
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
@@ -202,7 +202,9 @@ class MachineManager:
                 self._companions.give(machine, needs_of(task).services, stats)
                 if machine.companions:
                     clock.lap("companions")
-                if not resumed:
+                if resumed:
+                    take_baselines(task, machine)
+                else:
                     task.prepare(machine)
                     clock.lap("setup")
                 if ahead or not resumed:

@@ -131,6 +131,20 @@ class Task:
             except Exception as error:
                 what = str(error) if isinstance(error, SetupError) else f"{type(error).__name__}: {error}"
                 raise SetupError(f"{self.id}: setup {k} of {len(self.hooks)}, {hook.name}: {what}") from error
+        self.take_baselines(machine)
+
+    def take_baselines(self, machine: Machine) -> None:
+        """Read what the checks will compare with, such as a database's rows.
+
+        Raises:
+            SetupError: it cannot be read.
+        """
+        try:
+            machine.baselines = self.evaluator.take_baselines(Setup(machine, self.id))
+        except MachineError:
+            raise
+        except Exception as error:
+            raise SetupError(f"{self.id}: what a check compares with: {type(error).__name__}: {error}") from error
 
     def evaluate(self, final: FinalState) -> Verdict:
         """Check the final state; never raises."""

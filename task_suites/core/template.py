@@ -172,7 +172,7 @@ class Template:
             ),
             evaluator=Evaluator(
                 tuple(
-                    Check(name, partial(function, **given))
+                    Check.bound(name, function, given)
                     for name, function, given in sections.calls("checks", file.checks, self.registry.checks, "check")
                 ),
                 end=file.end if file.feasible else "fail",

@@ -81,7 +81,7 @@ def differences(got: Table, right: Sequence[Sequence[Any]], rules: Rules, ordere
         wrong = [k for k in range(len(right)) if not fits(k, k)]
         if not wrong:
             return []
-        if len(wrong) <= MAX_UNORDERED and _pair(wrong, wrong, fits) == ([], []):
+        if len(wrong) <= MAX_UNORDERED and pair(wrong, wrong, fits) == ([], []):
             k = wrong[0]
             return [f"the rows are right, but in another order: {got.places[k]} is {_row(got, k)}, right is "
                     f"{_wanted(got, right[k])}"]  # fmt: skip
@@ -133,10 +133,10 @@ def _pair_all(
     spare = sorted(k for left in places.values() for k in left)
     if len(spare) > MAX_UNORDERED or len(missing) > MAX_UNORDERED:
         return spare, missing
-    return _pair(spare, missing, fits)
+    return pair(spare, missing, fits)
 
 
-def _pair(rows: list[int], wanted: list[int], fits: Callable[[int, int], bool]) -> tuple[list[int], list[int]]:
+def pair(rows: list[int], wanted: list[int], fits: Callable[[int, int], bool]) -> tuple[list[int], list[int]]:
     """What is left of both when as many as can be are paired up (augmenting paths)."""
     owner: dict[int, int] = {}  # row -> wanted
     options = {want: [row for row in rows if fits(row, want)] for want in wanted}

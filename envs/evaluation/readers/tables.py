@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ from deskgym.envs.evaluation.calls import HostFile, shown, unknown
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.predicates import Predicate, plain
 from deskgym.envs.evaluation.readers import limited
+from deskgym.envs.evaluation.readers.databases import ask_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT, MAX_ROWS, parse_csv, read_file
 
 MAX_AREA = 5_000_000  # cells of one table, empty ones included
@@ -35,6 +34,7 @@ class TableSource:
         query: of a database: a SELECT.
         table: of a database: the name of a table, in place of a query.
         companion: the query goes to this companion's database.
+        database: of a companion that has more than one.
         delimiter: of a text file; by its name if left out.
         limit: bytes of the file that are read at most.
     """
@@ -48,6 +48,7 @@ class TableSource:
     query: str = ""
     table: str = ""
     companion: str = ""
+    database: str = ""
     delimiter: str = ""
     limit: int = LIMIT
 
@@ -100,6 +101,8 @@ class Table:
 
     def pick(self, columns: Sequence[str]) -> Table:
         """The same rows with only these columns, in this order. Raises CheckFailed."""
+        if not self.columns and not self.rows:  # a query without rows may not say what columns it has
+            return Table(self.name, columns, [], [], self.typed)
         order = [self.index(column) for column in columns]
         return Table(self.name, columns, [[row[k] for k in order] for row in self.rows], self.places, self.typed)
 
@@ -119,7 +122,7 @@ def read_table(final: FinalState, source: TableSource) -> Table:
         ValueError: the source makes no sense.
     """
     if source.companion:
-        answer = ask_companion(final, source.companion, _query(source))
+        answer = ask_companion(final, source, _query(source))
     elif source.ending in ("db", "sqlite", "sqlite3"):
         answer = _sqlite(final, source)
     else:
@@ -136,28 +139,28 @@ def _query(source: TableSource) -> str:
     return source.query or f'SELECT * FROM "{quoted}"'
 
 
-def ask_companion(final: FinalState, companion: str, query: str) -> dict[str, Any]:
-    """What a companion's database answers: columns and rows, once per query."""
-    companions = getattr(final, "companions", {})
-    if companion not in companions:
-        raise ValueError(unknown("companion", companion, companions))
-    columns, rows = final.read_once(f"sql:{companion}:{query}", lambda _: companions[companion].sql(query))
-    return {"columns": list(columns), "rows": rows}
+def ask_companion(final: FinalState, source: TableSource, query: str) -> dict[str, Any]:
+    """What a companion's database answers: columns and rows, asked once per query."""
+    name, database = source.companion, source.database or None
+    if name not in final.companions:
+        raise ValueError(unknown("companion", name, final.companions))
+    key = f"sql:{name}:{source.database}:{query}"
+    rows = final.read_once(key, lambda _: final.companions[name].sql(query, database=database))
+    columns = list(rows[0]) if rows else []
+    return {"columns": columns, "rows": [[row[column] for column in columns] for row in rows]}
 
 
-def _sqlite(final: FinalState, source: TableSource) -> Any:
+def _sqlite(final: FinalState, source: TableSource) -> dict[str, Any]:
     key = f"sqlite:{source.limit}:{source.file or source.path}:{_query(source)}"
     if key not in final.scratch:
         log = None
         if not source.file:
             try:  # what a program that is still open, or was killed, has not moved into the file itself
-                log = base64.b64encode(read_file(final, f"{source.path}-wal", source.limit)).decode()
+                log = read_file(final, f"{source.path}-wal", source.limit)
             except CheckFailed:
                 pass
-        database = base64.b64encode(source.content(final)).decode()
-        asked = {"database": database, "wal": log, "query": _query(source), "rows": MAX_ROWS}
-        final.scratch[key] = limited.read("database", json.dumps(asked).encode(), source.name)
-    return final.scratch[key]
+        final.scratch[key] = ask_sqlite(source.content(final), log, _query(source), source.name)
+    return dict(final.scratch[key])
 
 
 def read_workbook(final: FinalState, source: TableSource) -> dict[str, Any]:
