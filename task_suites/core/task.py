@@ -35,6 +35,13 @@ class Setup:
         """The services that run beside the machine, by name."""
         return self.machine.companions
 
+    def companion(self, service: str) -> Companion:
+        """That of a service. Raises SetupError where the task has no such service."""
+        if service not in self.companions:
+            names = ", ".join(self.companions) or "none: add one to the needs of the task's program"
+            raise SetupError(f"the task has no service {service!r}; it has {names}")
+        return self.companions[service]
+
     @property
     def screen(self) -> Screen:
         """The machine's accessible elements."""

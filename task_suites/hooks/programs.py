@@ -20,13 +20,30 @@ def run(
     timeout: float = 60.0,
     cwd: str | None = None,
     env: dict[str, str] | None = None,
+    user: str | None = None,
+    in_: str | None = None,
 ) -> None:
-    """Run a command (a list) or a Bash script (a text) to its end, as the agent's user.
+    """Run a command (a list) or a Bash script (a text) to its end.
+
+    Args:
+        setup: the task's setup.
+        command: program and arguments, or a Bash script.
+        expect: its exit status.
+        timeout: seconds.
+        cwd: working folder; the user's home if left out, and ``/`` in a companion.
+        env: variables added to the session's.
+        user: whom it runs as: ``agent`` (the default), ``guest`` (root inside) or a user of the machine; in a
+            companion, the service's user if left out.
+        in_: the service in whose companion it runs.
 
     Raises:
         SetupError: its exit status is not ``expect``, or it took longer than ``timeout`` seconds.
     """
-    result = setup.machine.run(_argv(command), env=env, cwd=cwd, timeout=timeout)
+    argv = _argv(command)
+    if in_ is not None:
+        result = setup.companion(in_).run(argv, env=env, cwd=cwd or "/", timeout=timeout, user=user or "")
+    else:
+        result = setup.machine.run(argv, env=env, cwd=cwd, timeout=timeout, user=user or "agent")
     if result.timed_out:
         raise SetupError(f"{shown(command)} took longer than {timeout:g} s; it wrote {_tail(result.stderr)}")
     if result.returncode != expect:
