@@ -36,7 +36,7 @@ def step(env, action):
     return observation, info
 
 
-@pytest.mark.parametrize("form", ["computer", "code"])
+@pytest.mark.parametrize("form", ["computer", pytest.param("code", marks=pytest.mark.slow)])
 def test_check_env_has_nothing_to_say(form):
     env = make(action=form, task="kalgebra/plot-2d").unwrapped
     with warnings.catch_warnings():

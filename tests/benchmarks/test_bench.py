@@ -147,6 +147,7 @@ def test_the_page_is_what_its_data_says(tmp_path, capsys):
     assert "settled steps/s, 8 envs against 1" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @needs_kalgebra
 def test_quick_run_of_the_cheap_parts(tmp_path, capsys):

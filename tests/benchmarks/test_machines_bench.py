@@ -159,6 +159,7 @@ def test_what_is_painted_on_a_qemus_card_is_in_its_screendump():
         assert changed[200:210, 100:120].all() and changed.sum() == 200
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @needs_kalgebra
 def test_a_short_run_on_sandboxes(tmp_path, capsys):

@@ -1,4 +1,5 @@
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,16 @@ from deskgym.envs.machines.sandbox.machine import SandboxMachine
 sys.path.insert(0, str(Path(__file__).parent))  # press_suite
 
 
+@cache
+def why_no_sandbox():
+    try:
+        with SandboxMachine(MachineConfig(screen_size=None)):
+            return ""
+    except MachineError as error:
+        return str(error)
+
+
 @pytest.fixture(autouse=True)
 def _sandbox_or_skip(request):
-    if request.node.get_closest_marker("sandbox"):
-        try:
-            with SandboxMachine(MachineConfig(screen_size=None)):
-                pass
-        except MachineError as error:
-            pytest.skip(f"no sandbox here: {error}")
+    if request.node.get_closest_marker("sandbox") and (reason := why_no_sandbox()):
+        pytest.skip(f"no sandbox here: {reason}")

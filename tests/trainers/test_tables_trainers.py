@@ -148,6 +148,7 @@ def test_a_turn_that_is_left_is_judged_as_it_stands(environment):
     assert env.get_reward() == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_dialogue_by_tools_goes_from_turn_to_turn(environment):
     env = environment(episode="dialogue", task="penguins/ines/private")

@@ -104,6 +104,7 @@ def test_a_fault_is_left_out_of_the_group(tokenizer, tmp_path):
     assert log["tools/call_frequency"] == 2.0 and log["tools/failure_frequency"] == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_conversation_about_tables_is_played_by_its_tools(tokenizer, tmp_path):
     def script(environment, k):

@@ -167,6 +167,7 @@ def test_each_fault_is_one_error_and_the_next_build_succeeds(images, fake, recip
     build_image(recipe).verify(deep=True)
 
 
+@pytest.mark.slow
 def test_a_tree_that_does_not_fit_says_which_key_to_raise(images, tmp_path, monkeypatch):
     fake_mmdebstrap(tmp_path / "fake", monkeypatch, megabytes=520)
     with pytest.raises(MachineError, match="do not fit on its disk: raise disk_mb in the recipe, it is 512") as caught:
@@ -189,7 +190,9 @@ def test_missing_tools_are_named_with_the_command_that_installs_them(images, rec
         build_image(recipe)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGINT, signal.SIGKILL))]
+)
 def test_an_interrupted_build_leaves_no_process_and_can_be_resumed(images, fake, recipe, tmp_path, number):
     (fake / "behaviour").write_text("hang")
     command = [sys.executable, "-c", BUILDER, str(images.parent), str(tmp_path / "toy.yaml")]

@@ -76,7 +76,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 GOOD_LINES = ["normal/1", "normal/3", "normal/4", "private/5", "action_analysis/2", "action_correction/c6"]
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("mode", ["corrected", pytest.param("paper", marks=pytest.mark.slow)])
 def test_references_earn_one_and_wrong_attempts_nothing(play: Player, lines: Path, folders: Path, mode: str) -> None:
     for root, ids in ((lines, GOOD_LINES), (folders, list(fixtures.folders()))):
         env = play.env(root, mode)
