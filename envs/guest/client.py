@@ -301,6 +301,7 @@ class GuestClient:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         wait: Mapping[str, Any] | None = None,
+        place: Sequence[int] | str | None = None,
         timeout: float = 30.0,
         user: str = "agent",
     ) -> dict[str, Any]:
@@ -310,8 +311,8 @@ class GuestClient:
             argv: program and arguments.
             env: variables added to the desktop session's own.
             cwd: working folder; the user's home if None.
-            wait: any of ``{"window": {"title": regex, "class": regex}, "app": accessible name,
-                "node": {"role": AT-SPI role, "name": exact, "pattern": regex of the name}}``; None returns at once.
+            wait: what shows that it is ready; see ``deskgym.envs.guest.readiness.Conditions``. None returns at once.
+            place: where its window is put: ``[x, y, width, height]`` of its content, or ``"maximized"``.
             timeout: seconds to wait.
             user: ``"agent"`` or ``"guest"``.
 
@@ -329,6 +330,7 @@ class GuestClient:
             env=None if env is None else dict(env),
             cwd=cwd,
             wait=None if wait is None else dict(wait),
+            place=place,
             timeout=timeout,
             user=user,
         )

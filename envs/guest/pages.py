@@ -30,10 +30,12 @@ class PageWatch:
     Args:
         requests: those of the desktop to its companions.
         programs: the processes whose windows the input went to.
+        server: the X server's process, where it is ours: a program may wait for it.
     """
 
-    def __init__(self, requests: Requests, programs: Callable[[], Iterable[int]]) -> None:
+    def __init__(self, requests: Requests, programs: Callable[[], Iterable[int]], server: int | None = None) -> None:
         self._requests, self._programs = requests, programs
+        self._aides = set() if server is None else {server}
         self._rest = AT_REST
         self._seen: deque[tuple[float, float]] = deque()
 
@@ -80,14 +82,18 @@ class PageWatch:
         length, used = now - seen[0][0], seen[-1][1] - seen[0][1]
         if now - self._ready > self.policy.busy_ms / 2000:
             self._peak = max(self._peak, used / length)
-        return used <= self._rest * length and (self._rest > AT_REST or not _any_runnable(self._found))
+        return used <= self._rest * length and (self._rest > AT_REST or not _any_runnable((*self._found, *self._aides)))
 
     def _processor_time(self, now: float) -> float:
         """Seconds that the programs have used in all; one that starts or ends meanwhile adds what it used."""
         if now - self._listed > _LISTING:
             self._listed = now
             for pid in family(self._programs()):
-                if pid not in self._found and not _draws(pid):
+                if pid in self._found or pid in self._aides:
+                    continue
+                if _draws(pid):
+                    self._aides.add(pid)
+                else:
                     self._found[pid] = 0.0
         for pid in self._found:
             try:

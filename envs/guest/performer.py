@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deskgym.envs.guest.settling import SettlePolicy
 
 if TYPE_CHECKING:
+    from deskgym.envs.guest.accessibility.search import App
     from deskgym.envs.guest.desktop import Desktop
     from deskgym.envs.guest.x11.framebuffer import Box
 
@@ -104,9 +105,7 @@ async def read_elements(
     return {"rows": found.rows.tobytes(), "texts": texts, "complete": found.complete, "cut": found.cut}
 
 
-async def read_tree(
-    desktop: Desktop, app: str | int | None = None, ref: str | None = None, **options: Any
-) -> dict[str, Any]:
+async def read_tree(desktop: Desktop, app: App | None = None, ref: str | None = None, **options: Any) -> dict[str, Any]:
     """The whole accessible tree of a program, or of all; with ``ref`` that of one element of it.
 
     See ``AccessibilityReader.tree`` and ``subtree``.

@@ -32,9 +32,14 @@ def prctl(option: int, value: int) -> None:
 
 
 class Reaper:
-    """Collects every child that ends, and tells those who wait for one."""
+    """Collects every child that ends, and tells those who wait for one.
+
+    Attributes:
+        on_reap: called with the number of each, which may be another's from then on.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.on_reap: Callable[[int], None] = lambda pid: None
         self._loop = loop
         self._waiting: dict[int, asyncio.Future[int]] = {}
         loop.add_signal_handler(signal.SIGCHLD, self.reap)
@@ -54,6 +59,7 @@ class Reaper:
                 return
             if pid == 0:
                 return
+            self.on_reap(pid)
             future = self._waiting.pop(pid, None)
             if future is not None and not future.done():
                 future.set_result(os.waitstatus_to_exitcode(status))
@@ -233,13 +239,14 @@ class Collector:
 
 @dataclass(frozen=True)
 class Seen:
-    """One line of the process table."""
+    """One line of the process table; with its number, ``started`` (clock ticks since boot) names a process for ever."""
 
     pid: int
     parent: int
     group: int
     session: int
     state: str
+    started: int
 
 
 def process_table() -> Iterator[Seen]:
@@ -252,7 +259,7 @@ def process_table() -> Iterator[Seen]:
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
-        yield Seen(int(name), int(fields[1]), int(fields[2]), int(fields[3]), fields[0].decode())
+        yield Seen(int(name), int(fields[1]), int(fields[2]), int(fields[3]), fields[0].decode(), int(fields[19]))
 
 
 def has_mark(pid: int, mark: bytes) -> bool:

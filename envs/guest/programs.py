@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,9 @@ from deskgym.envs.guest.commands import Commands
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import LaunchFailed
+from deskgym.envs.guest.launched import Family, LaunchedPrograms
 from deskgym.envs.guest.processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn
+from deskgym.envs.guest.readiness import Conditions, wait_until_ready
 
 LAST_WORDS = 8192
 
@@ -23,7 +24,7 @@ class Programs:
     def __init__(self, config: GuestConfig, reaper: Reaper, commands: Commands) -> None:
         self._config, self._reaper, self._commands = config, reaper, commands
         self._logs: dict[int, Collector] = {}
-        self._living: dict[int, str] = {}
+        self.launched = LaunchedPrograms(reaper)
 
     async def launch(
         self,
@@ -32,6 +33,7 @@ class Programs:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         wait: Mapping[str, Any] | None = None,
+        place: Sequence[int] | str | None = None,
         timeout: float = 30.0,
         user: str = "agent",
     ) -> dict[str, Any]:
@@ -42,8 +44,8 @@ class Programs:
             argv: program and arguments.
             env: variables added to the session's.
             cwd: working folder; the home folder if None.
-            wait: ``{"window": {"title": regex, "class": regex}}``, ``{"app": accessible name}`` and
-                ``{"node": {"role": ..., "name": exact, "pattern": regex}}``, any of them together.
+            wait: what shows that it is ready; see ``guest.readiness``. All that is given must be there.
+            place: where the window shall be: ``[x, y, width, height]``, or ``"maximized"``; needs ``wait["window"]``.
             timeout: seconds until LaunchFailed.
             user: "agent" or "guest".
 
@@ -53,28 +55,30 @@ class Programs:
         Raises:
             LaunchFailed: it ended with an error, or did not get ready in time.
         """
-        wait = dict(wait or {})
-        if unknown := set(wait) - {"window", "app", "node"}:
-            raise ValueError(f"wait has unknown keys {sorted(unknown)}; legal are 'window', 'app' and 'node'")
-        if wait and desktop is None:
+        conditions = Conditions.from_dict(wait or {})
+        if place is not None and conditions.window is None:
+            raise ValueError("place needs a window to wait for")
+        if conditions.need_desktop and desktop is None:
             raise LaunchFailed(f"{argv[0]} cannot be waited for: there is no desktop")
-        before = {window["id"] for window in desktop.screen.windows.all()} if wait and desktop else set()
-        pid, ended, log = self._start(argv, env, cwd, user)
-        if not wait or desktop is None:
+        before = {window["id"] for window in desktop.screen.windows.all()} if conditions.window and desktop else set()
+        family, ended, log = self._start(argv, env, cwd, user)
+        if not wait:
             await asyncio.wait([ended], timeout=0.0)
-            return {"pid": pid}
-        waiting = asyncio.ensure_future(self._ready(desktop, wait, before, timeout))
+            return {"pid": family.pid}
+        ready = wait_until_ready(desktop, family, conditions, before, place, timeout)
+        waiting = asyncio.ensure_future(ready)
         failing = asyncio.ensure_future(_failure(ended))
         try:
             await asyncio.wait([waiting, failing], return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
-                return {"pid": pid, **waiting.result()}
-            why = f"it ended with {ended.result()} before {_wanted(wait)} was there"
+                return {"pid": family.pid, **waiting.result()}
+            why = f"it ended with {ended.result()} before {conditions} was there"
         except TimeoutError as error:
             why = str(error)
         finally:
             waiting.cancel()
             failing.cancel()
+            family.adopt()
         while log.read():
             pass
         words = log.data.decode("utf-8", "replace").strip()
@@ -82,14 +86,15 @@ class Programs:
 
     def _start(
         self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, user: str
-    ) -> tuple[int, asyncio.Future[int], Collector]:
+    ) -> tuple[Family, asyncio.Future[int], Collector]:
+        full_env = self._commands.environment(env, user)
         log_read, log_write = os.pipe()
         null = os.open("/dev/null", os.O_RDONLY)
         try:
             pid = spawn(
                 self._config,
                 argv,
-                env=self._commands.environment(env, user),
+                env=full_env,
                 cwd=cwd or self._config.home,
                 user=user,
                 stdio=(null, log_write, log_write),
@@ -103,33 +108,22 @@ class Programs:
         log = Collector(asyncio.get_running_loop(), log_read, LAST_WORDS, keep_tail=True)
         self._logs = {number: kept for number, kept in self._logs.items() if not kept.closed}
         self._logs[pid] = log
+        family = self.launched.add(pid, os.path.basename(argv[0]), f"DESKGYM_JOB={full_env['DESKGYM_JOB']}")
         ended = self._reaper.watch(pid)
-        self._living[pid] = os.path.basename(argv[0])
-        ended.add_done_callback(lambda _: self._living.pop(pid, None))
-        return pid, ended, log
-
-    def living(self, name: str) -> int | None:
-        """The process of the first launched program of that name that has not ended, or None.
-
-        It is the process that was launched and no other: its number is not given away before it is reaped here.
-        """
-        return next((pid for pid, its_name in self._living.items() if its_name == name), None)
+        return family, ended, log
 
     def end_others(self, desktop: Desktop | None, keep: Sequence[str] = ()) -> dict[str, Any]:
         """End all of the agent's processes but the desktop and the launched programs named, with their children.
 
         For evaluators: nothing of the agent's may paint over, type into or answer for what they read.
         """
-        kept = {pid for pid, name in self._living.items() if name in keep}
+        kept = [family for name in keep if (family := self.launched.find(name))]
         own = desktop.own if desktop is not None else set()
         ended: set[int] = set()
 
         def others() -> set[int]:
             table = [seen for seen in process_table() if seen.state not in "ZX"]
-            family = set(kept)
-            while more := {seen.pid for seen in table if seen.parent in family} - family:
-                family |= more
-            safe = {1, os.getpid()} | own | family
+            safe = {1, os.getpid()}.union(own, *(family.members(table) for family in kept))
             found = {seen.pid for seen in table if seen.pid not in safe and self._is_agents(seen.pid)}
             ended.update(found)
             return found
@@ -150,34 +144,8 @@ class Programs:
         log = self._logs.get(pid)
         return {"text": "" if log is None else log.data.decode("utf-8", "replace")}
 
-    async def _ready(
-        self, desktop: Desktop, wait: Mapping[str, Any], before: set[int], timeout: float
-    ) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + timeout
-        found: dict[str, Any] = {}
-        if "window" in wait:
-            window = wait["window"]
-            found["window"] = await desktop.screen.windows.wait_for(
-                window.get("title"), window.get("class"), False, timeout, before
-            )
-        if "app" in wait or "node" in wait:
-            node = wait.get("node") or {}
-            pattern = node.get("pattern")
-            await desktop.reader.wait_for(
-                wait.get("app"),
-                role=node.get("role"),
-                name=node.get("name") if pattern is None else re.compile(pattern),
-                deadline=max(0.0, end - loop.time()),
-            )
-        return found
-
 
 async def _failure(ended: asyncio.Future[int]) -> None:
     """Return when a program ended with an error: one that hands over to another and ends well may be ready later."""
     if await asyncio.shield(ended) == 0:
         await asyncio.get_running_loop().create_future()
-
-
-def _wanted(wait: Mapping[str, Any]) -> str:
-    return " and ".join(f"{key} {value!r}" for key, value in wait.items())

@@ -68,6 +68,7 @@ class Server:
             "relay": self._open_relay,
             "desktop": self._start_desktop,
             "launch": self._launch,
+            "launched": self._launched,
             "last_words": self._programs.last_words,
             "perform": self._on_desktop(performer.perform),
             "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
@@ -152,7 +153,8 @@ class Server:
 
             self._relay = Relay()
         if self._desktop is not None:
-            self._desktop.screen.follow(self._relay.requests)
+            own = None if self._config.attached else self._desktop.server.service.pid
+            self._desktop.screen.follow(self._relay.requests, own)
         return await self._relay.open(link, **params)
 
     def _on_desktop(self, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,13 +179,18 @@ class Server:
         """An accessible tree; with ``launched`` that of the program launched under this name, and of no other."""
         if launched is None:
             return await performer.read_tree(desktop, **params)
-        pid = self._programs.living(launched)
-        if pid is None:
+        family = self._programs.launched.find(launched)
+        if family is None:
             return {"running": False, "nodes": [], "complete": True, "cut": None}
-        return {"running": True, **await performer.read_tree(desktop, app=pid, **params)}
+        return {"running": True, **await performer.read_tree(desktop, app=frozenset(family.members()), **params)}
 
     async def _launch(self, **params: Any) -> dict[str, Any]:
         return await self._programs.launch(self._desktop, **params)
+
+    def _launched(self, name: str) -> dict[str, Any]:
+        """The processes of the program launched under this name; none when it has ended."""
+        family = self._programs.launched.find(name)
+        return {"pids": [] if family is None else sorted(family.members())}
 
     def _end(self) -> None:
         if not self.ended.done():

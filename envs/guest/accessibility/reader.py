@@ -19,6 +19,7 @@ from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFai
 from deskgym.envs.guest.accessibility.node import ROLES, Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility.program import Application, Program
 from deskgym.envs.guest.accessibility.search import (
+    App,
     Tree,
     WaitFailed,
     is_program,
@@ -239,7 +240,7 @@ class AccessibilityReader(Hands):
         return [application for application, _ in await self._meet(time.monotonic() + deadline)]
 
     async def tree(
-        self, app: str | int | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, outline: bool = False,
+        self, app: App | None = None, *, deadline: float = 5.0, max_nodes: int = 20_000, outline: bool = False,
         closed: Iterable[str] = (),
     ) -> Tree:  # fmt: skip
         """The whole tree of a program, with what is hidden: closed menus, unselected tabs, rows scrolled away.
@@ -248,7 +249,7 @@ class AccessibilityReader(Hands):
         others.
 
         Args:
-            app: its name or its process id; None for all programs.
+            app: its name, its process id or several; None for all programs. One with windows comes first.
             deadline: seconds after which what is there is returned.
             max_nodes: most nodes of one program.
             outline: read only roles, names, states and children, in half of the time.
@@ -276,6 +277,7 @@ class AccessibilityReader(Hands):
         await _all_done([program for program, _ in readings], until)
         if self._bus.lost:
             raise self._bus.error()
+        readings.sort(key=lambda reading: not reading[0].root.children)
         tree, cuts = Tree(), [] if readings else [f"there is no program {app!r}"]
         for program, walk in readings:
             if not program.done.is_set():
@@ -319,7 +321,7 @@ class AccessibilityReader(Hands):
 
     async def wait_for(
         self,
-        app: str | int | None = None,
+        app: App | None = None,
         *,
         role: str | None = None,
         name: str | re.Pattern[str] | None = None,
@@ -329,7 +331,7 @@ class AccessibilityReader(Hands):
         """Wait until an element like this is on the screen; looks again at every event.
 
         Args:
-            app: its program's name or process id.
+            app: its program's name, process id, or several.
             role: AT-SPI's role name.
             name: its exact name, or a pattern that is found in it.
             states: states that it must have, such as ``("showing", "focused")``.

@@ -54,9 +54,15 @@ class Tree:
         }
 
 
-def is_program(application: Application, app: str | int) -> bool:
-    """Whether ``app`` is its name or process id."""
-    return application.pid == app if isinstance(app, int) else application.name.lower() == app.lower()
+App = str | int | frozenset[int]
+"""A program's name, its process, or its processes."""
+
+
+def is_program(application: Application, app: App) -> bool:
+    """Whether ``app`` is its name or process id, or has that."""
+    if isinstance(app, str):
+        return application.name.lower() == app.lower()
+    return application.pid in ({app} if isinstance(app, int) else app)
 
 
 def state_mask(states: Iterable[str]) -> int:
@@ -83,7 +89,7 @@ def matches(node: Node, role: str | None, name: str | re.Pattern[str] | None, st
 
 
 def not_seen(
-    app: str | int | None, role: str | None, name: str | re.Pattern[str] | None, states: Iterable[str],
+    app: App | None, role: str | None, name: str | re.Pattern[str] | None, states: Iterable[str],
     deadline: float, programs: list[Program], every: Iterable[Program],
 ) -> str:  # fmt: skip
     """What to say of a wait that failed: what was wanted, and what is there instead."""

@@ -39,9 +39,9 @@ class Screen:
         self.keyboard = Keyboard(self.connection, self._barrier)
         self.pages: PageWatch | None = None  # where a browser's requests can be counted
 
-    def follow(self, requests: Requests) -> None:
-        """From now on a page counts as settled only when these are answered."""
-        self.pages = PageWatch(requests, lambda: (self.windows.process(),))
+    def follow(self, requests: Requests, server: int | None) -> None:
+        """From now on a page counts as settled only when these are answered; ``server`` is the X server's process."""
+        self.pages = PageWatch(requests, lambda: (self.windows.process(),), server)
 
     async def _barrier(self) -> None:
         await self.windows.pong(time.monotonic() + 1.0)

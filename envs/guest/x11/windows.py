@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from Xlib import X, error
@@ -24,6 +25,7 @@ class Windows:
         self._followed: set[int] = set()
         self._supports_ping: dict[int, bool] = {}
         self._clients: set[int] | None = None  # None: to be read again
+        self._kinds: dict[int, str] = {}  # names of window types by their atoms
         self.generation = 0  # grows whenever a window or a title changed
         connection.on_connect(self._setup)
         connection.on(X.PropertyNotify, self._on_property)
@@ -102,11 +104,13 @@ class Windows:
         except error.XError:
             return None
         pid = self._x.property(window, "_NET_WM_PID")
+        kinds = self._x.property(window, "_NET_WM_WINDOW_TYPE")
         return {
             "id": number,
             "title": title.decode("utf-8", "replace") if isinstance(title, bytes) else str(title or ""),
             "class": str(classes[1]),
             "instance": str(classes[0]),
+            "type": self._kind(int(kinds[0])) if kinds is not None and len(kinds) else "normal",
             "pid": int(pid[0]) if pid is not None and len(pid) else 0,
             "x": origin.x,
             "y": origin.y,
@@ -114,13 +118,29 @@ class Windows:
             "height": size.height,
         }
 
+    def _kind(self, atom: int) -> str:
+        if atom not in self._kinds:
+            name = self._x.display.get_atom_name(atom)
+            self._kinds[atom] = name.removeprefix("_NET_WM_WINDOW_TYPE_").lower()
+        return self._kinds[atom]
+
     def find(
-        self, title: str | None = None, wm_class: str | None = None, old: Container[int] = ()
+        self,
+        title: str | None = None,
+        wm_class: str | None = None,
+        old: Container[int] = (),
+        kind: str | None = None,
+        size: Sequence[int] | None = None,
     ) -> dict[str, Any] | None:
-        """The topmost window, none of ``old``, whose title and class have these regular expressions in them."""
+        """The topmost window, none of ``old``, whose title and class have these regular expressions in them.
+
+        Without a ``kind`` splash screens do not count; with a ``size``, neither do smaller ones.
+        """
         window: dict[str, Any]
         for window in reversed(self.all()):
-            if window["id"] in old:
+            if window["id"] in old or (window["type"] == "splash" if kind is None else window["type"] != kind):
+                continue
+            if size is not None and (window["width"] < size[0] or window["height"] < size[1]):
                 continue
             if title is not None and not re.search(title, window["title"]):
                 continue
@@ -212,8 +232,10 @@ class Windows:
         gone: bool = False,
         timeout: float = 10.0,
         old: Container[int] = (),
+        kind: str | None = None,
+        size: Sequence[int] | None = None,
     ) -> dict[str, Any] | None:
-        """Wait until there is such a window, none of ``old`` (or none any more), at most ``timeout`` seconds.
+        """Wait until there is such a window (see ``find``) or none any more, at most ``timeout`` seconds.
 
         Raises:
             TimeoutError: names what never came true, and the windows that were there.
@@ -226,11 +248,48 @@ class Windows:
             if seen == self.generation:
                 return False
             seen = self.generation
-            found = self.find(title, wm_class, old)
+            found = self.find(title, wm_class, old, kind, size)
             return (found is None) == gone
 
         if await self._x.until(look, time.monotonic() + timeout):
             return found
-        there = "; ".join(f"{w['title']!r} ({w['class']})" for w in self.all()) or "none"
+        there = "; ".join(f"{w['title']!r} ({w['class']}, {w['type']}, {w['width']}x{w['height']})" for w in self.all())
         what = "still a window" if gone else "no window"
-        raise TimeoutError(f"{what} with title {title!r} and class {wm_class!r} after {timeout:g} s; there: {there}")
+        more = "".join(
+            f" and {name} {value!r}" for name, value in (("type", kind), ("at least", size)) if value is not None
+        )
+        raise TimeoutError(
+            f"{what} with title {title!r} and class {wm_class!r}{more} after {timeout:g} s; there: {there or 'none'}"
+        )
+
+    async def place(self, number: int, place: Sequence[int] | str, deadline: float) -> dict[str, Any]:
+        """Put a window's content at ``[x, y, width, height]``, or make it ``"maximized"``; the window as it is then.
+
+        Raises:
+            TimeoutError: it did not go there; says where it is.
+        """
+        maximized = [self._x.atom(f"_NET_WM_STATE_MAXIMIZED_{way}") for way in ("HORZ", "VERT")]
+        window = self._x.display.create_resource_object("window", number)
+
+        def ask() -> None:
+            if isinstance(place, str):
+                self._ask(number, "_NET_WM_STATE", [1, *maximized, 2, 0])
+            else:  # static gravity: the content goes there, not the frame
+                self._ask(number, "_NET_MOVERESIZE_WINDOW", [10 | 0xF << 8 | 2 << 12, *map(int, place)])
+
+        def there() -> bool:
+            if isinstance(place, str):
+                states = self._x.property(window, "_NET_WM_STATE")
+                return states is not None and set(maximized) <= {int(state) for state in states}
+            now = self._describe(number) or {}
+            wanted = zip(("x", "y", "width", "height"), place, (1, 1, 32, 32), strict=True)
+            return all(abs(now.get(key, -9999) - value) <= near for key, value, near in wanted)
+
+        while not there():
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"the window did not go to {place}; it is {self._describe(number)}")
+            ask()
+            again = min(time.monotonic() + 0.5, deadline)  # a program that moves itself at its start is asked again
+            while not there() and time.monotonic() < again:
+                await asyncio.sleep(0.02)
+        return self._describe(number) or {}
