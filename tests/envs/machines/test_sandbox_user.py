@@ -50,6 +50,7 @@ def user():
         "machines/test_live.py",
         "machines/test_image_build.py",
         "provision/test_layers.py",
+        "provision/test_tool_environments.py",
     ],
 )
 def test_as_an_ordinary_user(user, file, tmp_path_factory):
