@@ -180,7 +180,7 @@ class Machine(ABC):
     def start_slot(self) -> AbstractContextManager[object]:
         """Held while the machine is made ready for an episode: waits where too many others of this host are.
 
-        Nothing is waited for by default; see ``deskgym.envs.provision.start_slots``.
+        Nothing is waited for by default; see ``deskgym.envs.machines.start_slots``.
         """
         return nullcontext()
 
