@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def perform(
     desktop: Desktop,
     events: Sequence[dict[str, Any]] = (),
-    settle: Mapping[str, float] | None = None,
+    settle: Mapping[str, Any] | None = None,
     code: Mapping[str, Any] | None = None,
     elements: Mapping[str, Any] | None = None,
     tree: Mapping[str, Any] | None = None,
