@@ -60,7 +60,8 @@ class Programs:
             raise ValueError("place needs a window to wait for")
         if conditions.need_desktop and desktop is None:
             raise LaunchFailed(f"{argv[0]} cannot be waited for: there is no desktop")
-        before = {window["id"] for window in desktop.screen.windows.all()} if conditions.window and desktop else set()
+        looks = desktop is not None and conditions.window is not None
+        before = {(w["id"], w["pid"]) for w in desktop.screen.windows.all()} if desktop and looks else set()
         family, ended, log = self._start(argv, env, cwd, user)
         if not wait:
             await asyncio.wait([ended], timeout=0.0)

@@ -304,9 +304,9 @@ class Companion:
         )["result"]  # fmt: skip
         return HttpAnswer(**answer)
 
-    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
-        """Write a file, or copy one of the host, into the companion; see ``Machine.put``. It belongs to uid 1000."""
-        self.machine.put(path, source, mode=mode)
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None, owner: str = "agent") -> None:
+        """Write a file, or copy one of the host, into the companion; see ``Machine.put``."""
+        self.machine.put(path, source, mode=mode, owner=owner)
 
     def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
         """Read one file; see ``Machine.get``."""
