@@ -21,7 +21,7 @@ elements        the accessible elements, fast: rows in ``ELEMENT_COLUMNS`` and t
 tree            the whole accessible tree of one program, hidden parts included: for evaluators and hooks
 act             changes one accessible element; ``table`` reads the cells of one
 launch          starts a program and waits for its window or its accessible root
-launched        the processes of a launched program
+launched        the processes of a launched program; ``ask_socket`` and ``ask_bus`` talk to it and to nobody else
 last_words      the end of what a launched program wrote
 windows         the top-level windows; ``activate`` and ``close`` act on one; ``wait_window`` waits for one, or its end
 kernel_open     opens a kernel, in which cells keep their variables; ``kernel_run`` runs one, ``kernel_ask`` asks for
