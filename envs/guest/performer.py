@@ -136,6 +136,11 @@ async def act(desktop: Desktop, ref: str, do: str, value: Any = None, deadline: 
     return {}
 
 
+async def read_document(desktop: Desktop, ref: str, deadline: float = 2.0) -> dict[str, Any]:
+    """The attributes of a document, such as a web page's ``URI``."""
+    return {"attributes": await desktop.reader.document(ref, deadline=deadline)}
+
+
 async def read_table(
     desktop: Desktop, ref: str, rows: Sequence[int], columns: Sequence[int], deadline: float = 5.0
 ) -> dict[str, Any]:

@@ -113,12 +113,15 @@ class Programs:
         ended = self._reaper.watch(pid)
         return family, ended, log
 
-    def end_others(self, desktop: Desktop | None, keep: Sequence[str] = ()) -> dict[str, Any]:
-        """End all of the agent's processes but the desktop and the launched programs named, with their children.
+    def end_others(self, desktop: Desktop | None, keep: Sequence[str] | None = None) -> dict[str, Any]:
+        """End all of the agent's processes but the desktop and the launched programs, with their children.
+
+        ``keep`` names the launched programs that stay; None keeps them all.
 
         For evaluators: nothing of the agent's may paint over, type into or answer for what they read.
         """
-        kept = [family for name in keep if (family := self.launched.find(name))]
+        found = self.launched.all() if keep is None else [self.launched.find(name) for name in keep]
+        kept = [family for family in found if family]
         own = desktop.own if desktop is not None else set()
         ended: set[int] = set()
 

@@ -80,6 +80,7 @@ class Server:
             "end_others": lambda **params: self._programs.end_others(self._desktop, **params),
             "act": self._on_desktop(performer.act),
             "table": self._on_desktop(performer.read_table),
+            "document": self._on_desktop(performer.read_document),
             "wait_change": self._on_desktop(performer.wait_change),
             "release": self._on_desktop(lambda desktop: desktop.screen.release()),
             "windows": self._on_desktop(lambda desktop: {"windows": desktop.screen.windows.all()}),
