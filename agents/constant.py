@@ -35,7 +35,7 @@ class ConstantAgent:
     def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
         """Remember whom to answer."""
         inner = env.unwrapped
-        form = getattr(inner, "action_form", None)
+        form = inner.actions.name if isinstance(inner, MachineEnv) else ""
         if not isinstance(inner, MachineEnv) or form not in ("code", "computer"):
             what = type(inner).__name__ + (f" with {form} actions" if form else "")
             raise TypeError(f"ConstantAgent plays a MachineEnv with code or computer actions, got a {what}")
@@ -46,7 +46,7 @@ class ConstantAgent:
         if self._env is None:
             raise gymnasium.error.ResetNeeded("call reset() before act()")
         text = unanswerable(asked(self._env)) if self.answer == UNANSWERABLE else self.answer
-        return f"ANS {text}" if self._env.action_form == "code" else Action("answer", text=text)  # type: ignore[attr-defined]
+        return f"ANS {text}" if self._env.actions.name == "code" else Action("answer", text=text)
 
 
 def asked(env: MachineEnv) -> str:

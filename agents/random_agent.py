@@ -44,8 +44,9 @@ class RandomAgent:
             raise TypeError(f"RandomAgent plays a DesktopEnv or an AnalysisEnv, got {type(desktop).__name__}")
         seed = self.seed + zlib.crc32(str(info.get("task", "")).encode())
         self._desktop, self._rng = desktop, np.random.default_rng(seed)
-        self._space = ComputerActionSpace(desktop.screen_size)
-        self._space.seed(seed)
+        if isinstance(desktop, DesktopEnv):
+            self._space = ComputerActionSpace(desktop.screen_size)
+            self._space.seed(seed)
 
     def act(self, observation: Any) -> Any:
         """A random action."""
@@ -58,7 +59,7 @@ class RandomAgent:
         action = Action("done")
         while action.verb in STOPS:
             action = action_from_sample(self._space.sample())
-        return to_pyautogui(action) if self._desktop.action_form == "code" else action
+        return to_pyautogui(action) if self._desktop.actions.name == "code" else action
 
     def _discrete(self, discrete: DiscreteActions) -> NDArray[np.int64]:
         targets, arguments = discrete.joint()

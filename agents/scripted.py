@@ -96,7 +96,7 @@ class MutantAgent(ScriptAgent):
 
     def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """The mutant's actions."""
-        mutants = env.suite.mutants(task) if isinstance(env.suite, Mutable) else {}
+        mutants = env.episodes.suite.mutants(task) if isinstance(env.episodes.suite, Mutable) else {}
         if self.name not in mutants:
             names = ", ".join(mutants) or "none"
             raise TaskError(f"task {task.id!r} has no mutant {self.name!r}; it has {names}")

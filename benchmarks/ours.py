@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from deskgym.benchmarks.desks import PROGRAMS, Desk, Program
 from deskgym.benchmarks.rows import Rows
 from deskgym.envs.action.actions import Action
+from deskgym.envs.action.form import CodeActions, ComputerActions
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.elements import Elements
+from deskgym.envs.observation.observer import DesktopObserver
 
 VIEWS = {
     "screenshot": ("screenshot",),
@@ -99,8 +101,9 @@ def act(env: DesktopEnv, action: Action | str) -> tuple[dict[str, Any], dict[str
 
 def look_at(env: DesktopEnv, parts: Sequence[str]) -> None:
     """Observe these parts from the next step on: of one env, so that all are measured on the very same windows."""
-    env.parts = tuple(parts)
-    env.reads_elements = env.discrete is not None or "elements" in parts or "a11y" in parts
+    before, env.observer = env.observer, DesktopObserver(parts, env.screen_size, env.observer.max_elements)
+    env.observer.instruction = before.instruction
+    env.observer.reads_elements |= env.discrete is not None
 
 
 def prepare(env: DesktopEnv, desk: Desk) -> None:
@@ -111,7 +114,7 @@ def prepare(env: DesktopEnv, desk: Desk) -> None:
     """
     if len(env.screen.elements()) < FEWEST_ELEMENTS:
         raise RuntimeError("the program that is driven shows no accessible elements any more: it crashed or hangs")
-    env.action_form = "computer"
+    env.actions = ComputerActions(env.screen_size)
     look_at(env, VIEWS["screenshot"])
     for action in desk.prepare:
         act(env, action)
@@ -150,7 +153,7 @@ def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int)
     """Code actions: nothing and a click, through the env and without the settling."""
     prepare(env, desk)
     title = PROGRAMS[name].title
-    env.action_form = "code"
+    env.actions = CodeActions()
     for k in range(count):
         x, y = desk.spots[k % len(desk.spots)]
         with rows.timed(f"{name}/code noop", f"{title}: code action that does nothing, without settling"):
@@ -161,7 +164,7 @@ def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int)
             f"{title}: step with pyautogui.click, settled",
             act(env, f"import pyautogui; pyautogui.click({x}, {y})")[2],
         )
-    env.action_form = "computer"
+    env.actions = ComputerActions(env.screen_size)
 
 
 def measure_reading(rows: Rows, name: str, env: DesktopEnv, count: int) -> dict[str, Any]:

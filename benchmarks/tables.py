@@ -85,8 +85,8 @@ def _resets(part: Part) -> None:
     """Resets to turns with four turns of history, of all domains, with and without a pool."""
     with ExitStack() as stack:
         plain, pooled = _make(stack), _make(stack, pool={"depth": 1, "reserve_mb": 0})
-        tasks = [task for task in plain.suite.ids() if task.split("/")[2] in ("normal", "action")]
-        deep = [task for task in tasks if _is_deep(cast(Any, plain.suite.get(task)))]
+        tasks = [task for task in plain.episodes.suite.ids() if task.split("/")[2] in ("normal", "action")]
+        deep = [task for task in tasks if _is_deep(cast(Any, plain.episodes.suite.get(task)))]
         part.facts["tasks with four turns of history"] = len(deep)
         for env in (plain, pooled):
             env.reset(options={"task": deep[0]})

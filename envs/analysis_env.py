@@ -14,32 +14,65 @@ from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import Action, parse_code
-from deskgym.envs.action.vocabulary import Vocabulary
+from deskgym.envs.action.form import MAX_CODE, ActionForm, Performed, end_of
 from deskgym.envs.analysis import AnalysisTaskLike, ConversationLike
+from deskgym.envs.clock import Clock
 from deskgym.envs.episode import Stop, TaskLike, TaskSource
-from deskgym.envs.errors import ActionError, GuestCallError, near
-from deskgym.envs.machine_env import MachineEnv, Performed
+from deskgym.envs.episode_runner import EpisodeRunner
+from deskgym.envs.errors import ActionError, GuestCallError, MachineError
+from deskgym.envs.machine_env import MachineEnv, Step
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import PICTURE, Execution, Kernel, KernelLimits
-from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
-from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.spaces import empty_observation, observation_space
+from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
 from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.envs.provision.manager import MachineManager
+from deskgym.envs.provision.pool import PoolConfig
 from deskgym.envs.text_space import UnicodeText
 
 ANALYSIS_TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
 """The longest text of each text observation, in characters."""
 
-PARTS = (*ANALYSIS_TEXTS, "plot")
-DEFAULT_PARTS = ("instruction", "dialogue", "tables", "library", "feedback")
+DEFAULT_OBSERVATION = tuple(ANALYSIS_TEXTS)
 LIBRARIES = ("pandas", "matplotlib", "seaborn", "scikit-learn", "scikit-image")
 """Distributions that kernels have, with all that they need."""
 
-MAX_CODE = 65536  # characters of an action
 _ASK = re.compile(r"\AASK[ \t]+(.+)\Z", re.DOTALL)
 
 
 class Question(str):
     """What the agent asks the user."""
+
+
+class KernelActions(ActionForm):
+    """Texts: Python code, ``ASK question``, or one of the words DONE, FAIL, ANS."""
+
+    name = "code"
+
+    def __init__(self) -> None:
+        self.space = UnicodeText(MAX_CODE)
+
+    def parse(self, action: Any) -> Performed:
+        """An end of the turn as an Action; a Question; or the code.
+
+        Raises:
+            ActionError: it is none of these.
+        """
+        parsed = parse_code(action)
+        if isinstance(parsed, Action):
+            if parsed.verb == "wait":
+                raise ActionError("there is no screen to wait for: write code, ASK, ANS, DONE or FAIL")
+            return (parsed,)
+        if len(parsed) > MAX_CODE:
+            raise ActionError(f"an action has at most {MAX_CODE} characters, got {len(parsed)}")
+        if not _is_unicode(parsed):
+            raise ActionError("the action has lone surrogates, which no text has: give Unicode characters")
+        question = _ASK.match(parsed.strip())
+        return Question(question.group(1).strip()) if question else parsed
+
+    def scripted(self, script: Iterator[Any], look: Callable[[], None]) -> Iterator[Any]:
+        """The script itself: it yields texts."""
+        return script
 
 
 class AnalysisEnv(MachineEnv):
@@ -77,12 +110,6 @@ class AnalysisEnv(MachineEnv):
         ValueError: another argument is not legal; the message says what is.
     """
 
-    action_form = "code"
-    discrete = None
-    elements: Elements = NO_ELEMENTS
-    vocabulary = Vocabulary()
-    screen_size = PICTURE
-
     def __init__(
         self,
         suite: TaskSource,
@@ -110,29 +137,70 @@ class AnalysisEnv(MachineEnv):
             raise ValueError(f"action={action!r}; table analysis has text actions only: legal is 'code'")
         if questions < 0:
             raise ValueError(f"questions={questions!r}; legal is a number from 0 up")
-        self.observation_space = analysis_space(DEFAULT_PARTS if observation is None else observation)
-        self.action_space = UnicodeText(MAX_CODE)
-        self.parts = tuple(DEFAULT_PARTS if observation is None else observation)
+        self.names = DEFAULT_OBSERVATION if observation is None else observation
+        self.observation_space = observation_space(self.names, analysis_spaces())
         self.limits = KernelLimits(timeout=code_timeout, output=TEXT_LENGTHS["feedback"])
         self.user, self.questions = user, questions
-        options = {"libraries": LIBRARIES, **(machine_options or {})}
-        super().__init__(
-            suite,
-            MachineBuilder.of_options(machine, options, screen_size=None),
-            task=task,
-            split=split,
-            max_steps=max_steps,
-            render_mode=render_mode,
-            invalid_action=invalid_action,
-            pool=pool,
+        builder = MachineBuilder.of_options(
+            machine, {"libraries": LIBRARIES, **(machine_options or {})}, screen_size=None
         )
+        manager = MachineManager(builder, self._plot_ahead, PoolConfig.from_dict(pool))
+        episodes = EpisodeRunner(suite, manager, task=task, split=split, max_steps=max_steps)
+        super().__init__(KernelActions(), episodes, render_mode=render_mode, invalid_action=invalid_action)
         if "kernels" not in self.machine.can:
             raise ValueError(f"machine={machine!r} has no kernels; legal are 'sandbox', 'qemu' and 'process'")
-        self._begin(suite.draw(np.random.default_rng(0), task, split))  # another user is an error now, not in reset
         self.conversation: ConversationLike | None = None
-        self._execution: Execution | None = None
         self._plot: NDArray[np.uint8] | None = None
-        self._turn_steps = 0
+        self._begin(suite.draw(np.random.default_rng(0), task, split))  # another user is an error now, not in reset
+        self.conversation = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Draw a task, get a machine with a kernel that is ready for it, and observe; see ``DesktopEnv.reset``."""
+        super().reset(seed=seed)
+        task = self.episodes.draw(self.np_random, seed, options)
+        self.performed = ()
+        self._begin(task)
+        observation, timing, prepared = self.episodes.open_machine(self._first_look)
+        return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
+
+    def step(self, action: Any) -> Step:
+        """Run code, ask, or end the turn; a turn that ends is judged, and the episode ends with the last one.
+
+        Raises:
+            ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
+        """
+        episode, clock = self.episodes, Clock()
+        episode.require_running()
+        episode.prefetch_once(self.np_random)
+        self.performed, invalid = self._read(action)
+        clock.lap("parse")
+        episode.steps += 1
+        self._turn_steps += 1
+        stop, answer = end_of(self.performed)
+        if stop is None and self._turn_steps >= self.step_limit:
+            stop = "limit"
+        reward, execution = 0.0, None
+        try:
+            self._feedback = invalid or ""
+            execution = self._carry_out(self.performed)
+            observation = self._observe()
+            clock.lap("act")
+            if stop:
+                reward = self._judge(stop, answer)
+                clock.lap("evaluate")
+                observation = observation if episode.over else self._observe()  # of the next turn
+        except MachineError as error:
+            return self._fault(error, clock)
+        info = self._info(clock.timing)
+        if execution is not None:
+            info["execution"] = {
+                "status": execution.status, "late": execution.late, "truncated": execution.truncated
+            }  # fmt: skip
+        if invalid:
+            info["invalid_action"] = invalid
+        return observation, reward, episode.over and stop != "limit", episode.over and stop == "limit", info
 
     def render(self) -> NDArray[np.uint8] | None:
         """The current figure: uint8 (600, 800, 3) RGB, white where there is none; None without a render mode."""
@@ -143,18 +211,30 @@ class AnalysisEnv(MachineEnv):
         except GuestCallError:  # the agent's figure cannot be drawn, or has ended the kernel
             return self._picture(None)
 
+    def conclude(self) -> tuple[float, bool, dict[str, Any]]:
+        """End the episode now; see ``MachineEnv.conclude``."""
+        self.episodes.require_running()
+        clock = Clock()
+        try:
+            reward = self._judge("limit", None, last=True)
+        except MachineError as error:
+            _, reward, _, _, info = self._fault(error, clock)
+            return reward, True, info
+        clock.lap("evaluate")
+        return reward, True, self._info(clock.timing)
+
     @property
     def step_limit(self) -> int:
         """Steps until the present turn ends."""
-        return self._talk().step_limit if self.max_steps is None else self.max_steps
+        return self._talk().step_limit if self.episodes.max_steps is None else self.episodes.max_steps
 
     def oracle(self) -> Iterator[str]:
         """Texts that solve the current task; see ``MachineEnv.oracle``."""
-        return self._current().oracle(None)
+        return self.episodes.current.oracle(None)
 
     def attempt(self, attempt: str | Callable[[Any], Iterator[str]]) -> Iterator[str]:
         """Texts of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
-        script = self._current().wrong_attempts[attempt] if isinstance(attempt, str) else attempt
+        script = self.episodes.current.wrong_attempts[attempt] if isinstance(attempt, str) else attempt
         return script(None)
 
     @property
@@ -162,19 +242,27 @@ class AnalysisEnv(MachineEnv):
         """See ``MachineEnv.done``."""
         return "DONE"
 
+    def describe(self) -> dict[str, Any]:
+        """See ``MachineEnv.describe``."""
+        return {
+            "vocabulary": "",
+            "screen_size": list(PICTURE),
+            "action_form": self.actions.name,
+            "observation": list(self.names),
+        }
+
     # --- internals
 
     def _begin(self, task: TaskLike) -> None:
         if not isinstance(task, AnalysisTaskLike):
             raise TypeError(f"{task.id} is no task of a conversation")
-        self.conversation = task.begin(self.user, self.questions)
-        self._execution = self._plot = None
-        self._turn_steps = 0
+        self.conversation, self._plot = task.begin(self.user, self.questions), None
+        self._turn_steps, self._feedback = 0, ""
         self._opened = not task.lazy
 
-    def _settle(self, machine: Machine) -> None:
+    def _plot_ahead(self, machine: Machine) -> None:
         """Draw the history's figure ahead, where it will be seen."""
-        if "plot" in self.parts:
+        if "plot" in self.names:
             with suppress(GuestCallError):  # there is no kernel yet, or the figure cannot be drawn
                 Kernel(machine, self.limits).picture()
 
@@ -189,46 +277,33 @@ class AnalysisEnv(MachineEnv):
             self._opened = True
         return Kernel(self.machine, self.limits)
 
-    def _parse(self, action: Any) -> Performed:
-        parsed = parse_code(action)
-        if isinstance(parsed, Action):
-            if parsed.verb == "wait":
-                raise ActionError("there is no screen to wait for: write code, ASK, ANS, DONE or FAIL")
-            return (parsed,)
-        if len(parsed) > MAX_CODE:
-            raise ActionError(f"an action has at most {MAX_CODE} characters, got {len(parsed)}")
-        if not _is_unicode(parsed):
-            raise ActionError("the action has lone surrogates, which no text has: give Unicode characters")
-        question = _ASK.match(parsed.strip())
-        return Question(question.group(1).strip()) if question else parsed
-
-    def _look(self, settled: bool) -> tuple[dict[str, Any], dict[str, float]]:
+    def _first_look(self, settled: bool) -> dict[str, Any]:
         self._see()
-        return self._observe(), {}
+        return self._observe()
 
-    def _carry_out(self, performed: Performed) -> tuple[dict[str, Any], dict[str, float]]:
-        self._turn_steps += 1
-        self._feedback = ""
+    def _carry_out(self, performed: Performed) -> Execution | None:
+        """Ask the user or run code; gives what came of the code."""
         if isinstance(performed, Question):
             self._feedback = f"User: {self._talk().ask(performed)}"
         elif isinstance(performed, str):
-            self._run(performed)
-        return self._observe(), {}
+            return self._run(performed)
+        return None
 
-    def _run(self, code: str) -> None:
+    def _run(self, code: str) -> Execution:
         try:
-            self._execution = self._kernel().run(code)
+            execution = self._kernel().run(code)
         except GuestCallError as error:
-            self._execution = Execution("died", trace=str(error))
-        self._feedback = execution_feedback(self._execution, self.limits)
-        self._talk().ran(code, self._feedback, self._execution.status == "ok")
-        if self._execution.status == "died":
+            execution = Execution("died", trace=str(error))
+        self._feedback = execution_feedback(execution, self.limits)
+        self._talk().ran(code, self._feedback, execution.status == "ok")
+        if execution.status == "died":
             self._talk().open_kernel(self.machine)
         self._see()
+        return execution
 
     def _see(self) -> None:
         """Have the figure, if it is observed."""
-        if "plot" not in self.parts or not self._opened:
+        if "plot" not in self.names or not self._opened:
             return
         try:
             self._plot = self._kernel().picture()
@@ -240,40 +315,39 @@ class AnalysisEnv(MachineEnv):
         texts = {**self._talk().texts(), "feedback": self._feedback}
         return {
             part: self._picture(self._plot) if part == "plot" else cut_text(texts[part], ANALYSIS_TEXTS[part])
-            for part in self.parts
+            for part in self.names
         }
 
     @staticmethod
     def _picture(picture: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
         return np.full((PICTURE[1], PICTURE[0], 3), 255, np.uint8) if picture is None else picture
 
-    def _at_limit(self) -> bool:
-        return self._turn_steps >= self.step_limit
-
-    def _finish(self, stop: Stop, answer: str | None, last: bool = False) -> float:
-        """Judge the turn; the episode ends with the last one."""
-        self.final = self._final_state(stop, answer)
+    def _judge(self, stop: Stop, answer: str | None, last: bool = False) -> float:
+        """Judge the turn; the episode ends with the last one, or where this is to be the ``last``."""
+        self.episodes.final = self.episodes.final_state(stop, answer)
         talk = self._talk()
-        reward = talk.submit(self.final)
+        reward = talk.submit(self.episodes.final)
         assert talk.verdict is not None
         if talk.over or talk.verdict.error or last:
-            self._judged(talk.verdict)
-            self._over = True
+            self.episodes.conclude(talk.verdict)
         else:
-            self._turn_steps, self._execution = 0, None
+            self._turn_steps = 0
             self._see()
         return reward
 
-    def _more_info(self) -> dict[str, Any]:
-        if self.verdict is None or self.conversation is None:
-            return {}
-        return {"analysis": dict(self.conversation.record())}
+    def _fault(self, error: MachineError, clock: Clock) -> Step:
+        """The machine broke: the episode is truncated."""
+        self.episodes.fail(error)
+        clock.lap("fault")
+        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
+        nothing = empty_observation(self.observation_space, self.episodes.current.instruction)
+        return nothing, 0.0, False, True, info
 
-    def _step_info(self, performed: Performed) -> dict[str, Any]:
-        if isinstance(performed, Question) or not isinstance(performed, str) or self._execution is None:
-            return {}
-        execution = self._execution
-        return {"execution": {"status": execution.status, "late": execution.late, "truncated": execution.truncated}}
+    def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
+        info = self.episodes.info(timing)
+        if self.verdict is not None and self.conversation is not None:
+            info["analysis"] = dict(self.conversation.record())
+        return info
 
 
 def _is_unicode(text: str) -> bool:
@@ -284,23 +358,10 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def analysis_space(parts: Sequence[str]) -> spaces.Dict:
-    """The Dict space of the chosen observation parts.
-
-    Raises:
-        ValueError: an unknown, repeated or missing part.
-    """
-    if isinstance(parts, str) or not parts:
-        raise ValueError(f"observation={parts!r}; legal is a list of one or more of {', '.join(PARTS)}")
-    result: dict[str, spaces.Space[Any]] = {}
-    for part in parts:
-        if part not in PARTS:
-            raise ValueError(f"unknown observation {part!r}; legal are {', '.join(PARTS)}{near(part, PARTS)}")
-        if part in result:
-            raise ValueError(f"observation {part!r} is named twice")
-        picture = spaces.Box(0, 255, (PICTURE[1], PICTURE[0], 3), np.uint8)
-        result[part] = picture if part == "plot" else UnicodeText(ANALYSIS_TEXTS[part])
-    return spaces.Dict(result)
+def analysis_spaces() -> dict[str, spaces.Space[Any]]:
+    """The space of each observation."""
+    texts: dict[str, spaces.Space[Any]] = {name: UnicodeText(length) for name, length in ANALYSIS_TEXTS.items()}
+    return texts | {"plot": spaces.Box(0, 255, (PICTURE[1], PICTURE[0], 3), np.uint8)}
 
 
 def execution_feedback(execution: Execution, limits: KernelLimits) -> str:

@@ -1,38 +1,37 @@
-"""DesktopEnv: a Gymnasium environment made of a machine, a display, a task and its evaluator.
-
-This file only wires the parts together; each part is in the module that it is imported from.
-"""
+"""DesktopEnv: the Gymnasium environment, composed of actions, an observer and episodes on machines."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import Action, parse_code
+from deskgym.envs.action.actions import Action
 from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
-from deskgym.envs.action.scripted import as_actions
-from deskgym.envs.action.spaces import ComputerActionSpace, parse_computer_action
+from deskgym.envs.action.form import ActionForm, CodeActions, ComputerActions, Performed
 from deskgym.envs.action.vocabulary import Vocabulary
+from deskgym.envs.clock import Clock
 from deskgym.envs.displays.base import SettlePolicy, StepReport
-from deskgym.envs.episode import Script, TaskLike, TaskSource
-from deskgym.envs.errors import ActionError, GuestCallError, GuestLost, near
-from deskgym.envs.machine_env import MachineEnv, Performed
+from deskgym.envs.episode import Script, Stop, TaskLike, TaskSource
+from deskgym.envs.episode_runner import EpisodeRunner
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError, near
+from deskgym.envs.machine_env import MachineEnv, Step
 from deskgym.envs.machines.base import Machine
-from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, code_feedback, cut_text
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.observation.observer import DesktopObserver
 from deskgym.envs.observation.screen import MachineScreen
-from deskgym.envs.observation.spaces import TEXT_LENGTHS, legal_screen_size, observation_space
+from deskgym.envs.observation.spaces import legal_screen_size
+from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback
 from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.text_space import UnicodeText
+from deskgym.envs.provision.manager import MachineManager
+from deskgym.envs.provision.pool import PoolConfig
 
 ACTIONS = ("computer", "code", "discrete")
-MAX_CODE = 65536  # characters of a code action
-LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
-"""How the last action is waited for: the evaluator must see all that it brings about."""
+LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000)  # the evaluator must see what the last action brings about
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -53,8 +52,8 @@ class DesktopEnv(MachineEnv):
         split: ``"train"``, ``"test"`` or None for both.
         machine: the kind of machine, such as ``"sandbox"``, ``"process"``, ``"fake"``.
         screen_size: width and height in pixels.
-        observation: the parts of the observation, of ``deskgym.envs.observation.spaces.OBSERVATIONS``; None is the
-            screenshot and the instruction, and for code actions their feedback.
+        observation: names of ``deskgym.envs.observation.spaces.OBSERVATIONS``; None is the screenshot and the
+            instruction, and for code actions their feedback.
         action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word),
             ``"discrete"`` (verb, target and argument as three numbers, with ``action_masks()``).
         max_steps: step limit; None takes the task's own.
@@ -91,7 +90,7 @@ class DesktopEnv(MachineEnv):
         action: str = "computer",
         max_steps: int | None = None,
         render_mode: str | None = None,
-        settle: Mapping[str, Any] | None = None,
+        settle: Mapping[str, float] | None = None,
         max_elements: int = 512,
         code_timeout: float = 30.0,
         invalid_action: str = "raise",
@@ -102,66 +101,101 @@ class DesktopEnv(MachineEnv):
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
         EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
         self.screen_size = legal_screen_size(screen_size)
-        if action not in ACTIONS:
-            raise ValueError(f"action={action!r}; legal are {', '.join(ACTIONS)}{near(action, ACTIONS)}")
-        if discrete and action != "discrete":
-            raise ValueError(f"discrete={discrete!r} is for action='discrete'; the action is {action!r}")
-        self.action_form, self.code_timeout = action, code_timeout
-        self.settle = SettlePolicy(**(settle or {}))
+        actions = _action_form(action, self.screen_size, discrete, max_elements)
         if observation is None:
             observation = ("screenshot", "instruction", *(("feedback",) if action == "code" else ()))
-        self.observation_space = observation_space(observation, self.screen_size, max_elements)
-        self.parts, self.max_elements = tuple(observation), max_elements
-        self.discrete: DiscreteActions | None = None
-        if action == "discrete":
-            self.discrete = DiscreteActions(DiscreteConfig.from_dict(discrete), self.screen_size, max_elements)
-            self.action_space = self.discrete.space
-        else:
-            self.action_space = ComputerActionSpace(self.screen_size) if action == "computer" else UnicodeText(MAX_CODE)
-        self.reads_elements = action == "discrete" or any(p in observation for p in ("elements", "a11y", "terminal"))
-        """Whether every step reads the accessible elements; a wrapper that needs them sets it."""
-        super().__init__(
-            suite,
-            MachineBuilder.of_options(machine, machine_options, screen_size=self.screen_size),
-            task=task,
-            split=split,
-            max_steps=max_steps,
-            render_mode=render_mode,
-            invalid_action=invalid_action,
-            pool=pool,
+        self.observer = DesktopObserver(observation, self.screen_size, max_elements)
+        self.observer.reads_elements |= action == "discrete"
+        self.observation_space = self.observer.space
+        self.settle, self.code_timeout = SettlePolicy(**(settle or {})), code_timeout
+        builder = MachineBuilder.of_options(machine, machine_options, screen_size=self.screen_size)
+        manager = MachineManager(builder, self._settle, PoolConfig.from_dict(pool))
+        per_response = PRIMITIVES_PER_RESPONSE if action == "computer" else 1
+        episodes = EpisodeRunner(
+            suite, manager, task=task, split=split, max_steps=max_steps, steps_per_response=per_response
         )
-        self.elements: Elements = NO_ELEMENTS
-        self.vocabulary = Vocabulary()
-        self.frame: NDArray[np.uint8] | None = None
-        """Where screenshots are captured to, uint8 (height, width, 3): shared memory, say. None makes a new array."""
-        self._execution: Mapping[str, Any] | None = None
-        self._damage: tuple[int, int, int, int] | None = None
-        self._loading = False
+        super().__init__(actions, episodes, render_mode=render_mode, invalid_action=invalid_action)
+        self.discrete = actions if isinstance(actions, DiscreteActions) else None
+        self._report = StepReport(settled=True)
 
-    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Draw a task, get a machine that is as new, run the task's setup and observe.
+
+        Args:
+            seed: seeds the draw of the task and of its parameters.
+            options: ``{"task": id or glob}`` and ``{"split": name}`` override the env's own for this episode.
+
+        Raises:
+            TaskError: no such task or split.
+            SetupError: the task's setup failed, on three fresh machines.
+            MachineError: no machine could be had, after three tries.
+        """
+        super().reset(seed=seed)
+        task = self.episodes.draw(self.np_random, seed, options)
+        self.performed = ()
+        self.observer.vocabulary = self._vocabulary(task)
+        observation, timing, prepared = self.episodes.open_machine(self._first_look)
+        timing |= {f"observe_{phase}": ms for phase, ms in self._report.timing.items()}
+        return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
+
+    def step(self, action: Any) -> Step:
         """Carry out one action, wait until the screen has settled and observe.
 
         Args:
             action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
                 a text; for ``"discrete"`` three numbers. One that the masks forbid does nothing, and
-                ``info["invalid_action"]`` says why. An ActionError or an InvalidAction stands for an action that a
-                wrapper refused, and is treated as it would be if it were raised here.
+                ``info["invalid_action"]`` says why. A ``RefusedAction`` stands for one that a wrapper found wrong.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
         """
-        return super().step(action)
+        episode, clock = self.episodes, Clock()
+        episode.require_running()
+        episode.prefetch_once(self.np_random)
+        self.performed, invalid = self._read(action)
+        clock.lap("parse")
+        stop, answer = episode.count_step(self.performed)
+        reward = 0.0
+        try:
+            self._act(self.performed, self.settle)
+            if invalid:
+                self.observer.feedback = invalid
+            observation = self._observe()
+            clock.lap("act")
+            if stop:
+                reward = self._evaluate(stop, answer)
+                clock.lap("evaluate")
+        except MachineError as error:
+            return self._fault(error, clock)
+        info = self._info(clock.timing | self._report.timing)
+        if isinstance(self.performed, str):
+            info["execution"] = self._report.extra.get("code")
+        if invalid:
+            info["invalid_action"] = invalid
+        return observation, reward, stop not in (None, "limit"), stop == "limit", info
 
     def render(self) -> NDArray[np.uint8] | None:
         """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
-        if self.render_mode is None:
-            return None
-        return self.machine.display.capture()
+        return None if self.render_mode is None else self.machine.display.capture()
+
+    def conclude(self) -> tuple[float, bool, dict[str, Any]]:
+        """End the episode now; see ``MachineEnv.conclude``."""
+        self.episodes.require_running()
+        clock = Clock()
+        try:
+            reward = self._evaluate("limit", None)
+        except MachineError as error:
+            _, reward, _, _, info = self._fault(error, clock)
+            return reward, True, info
+        clock.lap("evaluate")
+        return reward, True, self._info(clock.timing)
 
     # --- beyond Gymnasium
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """What the parts of a discrete action can be now, in sb3-contrib's form: bool (sum of nvec,).
+        """What the three numbers of a discrete action can be now, in sb3-contrib's form: bool (sum of nvec,).
 
         An entry is true exactly if some action with it can be done now; ``env.unwrapped.discrete.joint()`` says what
         goes with what.
@@ -170,105 +204,109 @@ class DesktopEnv(MachineEnv):
             ValueError: the action form is another one.
         """
         if self.discrete is None:
-            raise ValueError(f"action={self.action_form!r} has no masks; they belong to action='discrete'")
+            raise ValueError(f"action={self.actions.name!r} has no masks; they belong to action='discrete'")
         return self.discrete.masks()
 
     @property
-    def step_limit(self) -> int:
-        """Steps until this episode truncates."""
-        if self.max_steps is not None:
-            return self.max_steps
-        return self._current().max_steps * (PRIMITIVES_PER_RESPONSE if self.action_form == "computer" else 1)
+    def elements(self) -> Elements:
+        """The accessible elements that were read last; none where no step reads them."""
+        return self.observer.elements
 
     @property
     def screen(self) -> MachineScreen:
         """The screen's accessible elements as scripts search them."""
         return MachineScreen(self.machine)
 
+    def look(self) -> None:
+        """Read the accessible elements now: discrete actions then mean these."""
+        self._see(self.screen.elements())
+
     def oracle(self) -> Iterator[Any]:
         """Actions that solve the current task; see ``MachineEnv.oracle``. Look at the screen between them."""
-        return self.play(self._current().oracle(self.screen))
+        return self.scripted(self.episodes.current.oracle(self.screen))
 
     def attempt(self, attempt: str | Script) -> Iterator[Any]:
         """Actions of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
-        script = self._current().wrong_attempts[attempt] if isinstance(attempt, str) else attempt
-        return self.play(script(self.screen))
+        script = self.episodes.current.wrong_attempts[attempt] if isinstance(attempt, str) else attempt
+        return self.scripted(script(self.screen))
 
     @property
     def done(self) -> Any:
         """See ``MachineEnv.done``."""
-        (done,) = self.play(iter([[Action("done")]]))
+        (done,) = self.scripted(iter([[Action("done")]]))
         return done
 
-    def play(self, script: Iterator[list[Action]]) -> Iterator[Any]:
+    def scripted(self, script: Iterator[list[Action]]) -> Iterator[Any]:
         """The actions of a script, in the env's action form: a burst is one code action or several computer actions."""
-        return as_actions(script, self.action_form, self.discrete, lambda: self._see(self.screen.elements()))
+        return self.actions.scripted(script, self.look)
+
+    def describe(self) -> dict[str, Any]:
+        """See ``MachineEnv.describe``."""
+        return {
+            "vocabulary": self.observer.vocabulary.text(),
+            "screen_size": list(self.screen_size),
+            "action_form": self.actions.name,
+            "observation": list(self.observer.names),
+        }
 
     # --- internals
 
-    def _begin(self, task: TaskLike) -> None:
-        self.vocabulary = self._vocabulary(task)
-
-    def _readings(self) -> dict[str, Any]:
-        return {"elements": {"limit": self.max_elements}} if self.reads_elements else {}
-
-    def _look(self, settled: bool) -> tuple[dict[str, Any], dict[str, float]]:
-        """The first observation, and ms per phase of it."""
-        return self._act([], None, None if settled else self.settle)
-
-    def _settle(self, machine: Machine) -> StepReport:
+    def _settle(self, machine: Machine) -> None:
         """Wait until a desktop that was set up has settled, and read it once: after that, only changes need reading."""
-        return self._perform(machine, [], self.settle, **self._readings())
+        self._perform(machine, [], self.settle, **self._readings())
 
-    def _last_look(self) -> None:
-        self._perform(self.machine, [], LAST_SETTLE)
+    def _first_look(self, settled: bool) -> dict[str, Any]:
+        """The first observation of an episode."""
+        self.observer.instruction = self.episodes.current.instruction
+        self._act((), None if settled else self.settle)
+        return self._observe()
 
-    def _vocabulary(self, task: TaskLike) -> Vocabulary:
-        if self.discrete is None and "vocabulary" not in self.parts:
-            return Vocabulary()
-        config = self.discrete.config if self.discrete else DiscreteConfig()
-        kinds = self.discrete.kinds if self.discrete else ("word", "key")
-        return Vocabulary.of_task(task, config.keys, config.max_arguments, kinds)
-
-    def _parse(self, action: Any) -> Performed:
-        if self.discrete is not None:
-            return self.discrete.decode(action)
-        if self.action_form == "computer":
-            return (parse_computer_action(action, self.screen_size),)
-        parsed = parse_code(action)
-        if isinstance(parsed, Action):
-            return (parsed,)
-        if len(parsed) > MAX_CODE:
-            raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
-        return parsed
-
-    def _carry_out(self, performed: Performed) -> tuple[dict[str, Any], dict[str, float]]:
+    def _act(self, performed: Performed, settle: SettlePolicy | None) -> None:
+        """Carry something out, and take notice of what came of it, in one round trip. Raises MachineError."""
+        requests = self._readings()
+        events = []
         if isinstance(performed, str):
-            return self._act([], performed, self.settle)
-        return self._act([event for action in performed for event in action.events()], None, self.settle)
+            requests["code"] = {
+                "text": performed, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
+            }  # fmt: skip
+        else:
+            events = [event for action in performed for event in action.events()]
+        self._report = self._perform(self.machine, events, settle, **requests)
+        self.observer.feedback = code_feedback(self._report.extra.get("code"))
+        elements = self._report.extra.get("elements")
+        self._see(NO_ELEMENTS if elements is None else Elements.from_guest(elements))
+
+    def _observe(self) -> dict[str, Any]:
+        """The observation of what was seen last, and of the screen now. Raises MachineError."""
+        start = time.perf_counter()
+        observation = self.observer.observe(self.machine.display)
+        self._report.timing["frame"] = (time.perf_counter() - start) * 1000
+        return observation
 
     def _see(self, elements: Elements) -> None:
-        self.elements = elements
+        self.observer.elements = elements
         if self.discrete is not None:
-            self.discrete.look(elements, self.vocabulary)
+            self.discrete.look(elements, self.observer.vocabulary)
 
-    def _act(
-        self, events: Sequence[dict[str, Any]], code: str | None, settle: SettlePolicy | None
-    ) -> tuple[dict[str, Any], dict[str, float]]:
-        """One round trip: events, code, settling and elements; then the frame."""
-        requests = self._readings()
-        if code is not None:
-            requests["code"] = {
-                "text": code, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
-            }  # fmt: skip
-        report = self._perform(self.machine, events, settle, **requests)
-        self._execution = report.extra.get("code")
-        self._feedback = code_feedback(self._execution)
-        self._damage, self._loading = report.damage, report.loading
-        self._see(Elements.from_guest(report.extra["elements"]) if "elements" in report.extra else NO_ELEMENTS)
-        start = time.perf_counter()
-        observation = self._observe()
-        return observation, report.timing | {"frame": (time.perf_counter() - start) * 1000}
+    def _evaluate(self, stop: Stop, answer: str | None) -> float:
+        """Evaluate the final state, once the last action has brought about all it does. Raises MachineError."""
+        self._perform(self.machine, [], LAST_SETTLE)
+        return self.episodes.evaluate(stop, answer)
+
+    def _fault(self, error: MachineError, clock: Clock) -> Step:
+        """The machine broke: the episode is truncated, and nothing of the machine is seen."""
+        self.episodes.fail(error)
+        clock.lap("fault")
+        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
+        return self.observer.observe_nothing(), 0.0, False, True, info
+
+    def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
+        report, cut = self._report, self.elements.cut
+        info = self.episodes.info(timing) | {"damage": report.damage, "loading": report.loading}
+        return info | {"elements_cut": cut} if cut else info
+
+    def _readings(self) -> dict[str, Any]:
+        return {"elements": {"limit": self.observer.max_elements}} if self.observer.reads_elements else {}
 
     def _perform(
         self, machine: Machine, events: Sequence[dict[str, Any]], settle: SettlePolicy | None, **requests: Any
@@ -278,23 +316,22 @@ class DesktopEnv(MachineEnv):
         except GuestCallError as error:
             raise GuestLost(f"the guest could not act: {error}", error.kind) from error
 
-    def _observe(self) -> dict[str, Any]:
-        task = self._current()
-        makers: dict[str, Callable[[], Any]] = {
-            "screenshot": lambda: self.machine.display.capture(self.frame),
-            "elements": lambda: self.elements.table(self.max_elements),
-            "a11y": self.elements.text,
-            "terminal": self.elements.terminal,
-            "instruction": lambda: cut_text(task.instruction, TEXT_LENGTHS["instruction"]),
-            "vocabulary": lambda: cut_text(self.vocabulary.text(), TEXT_LENGTHS["vocabulary"]),
-            "feedback": lambda: cut_text(self._feedback, TEXT_LENGTHS["feedback"]),
-        }
-        return {part: makers[part]() for part in self.parts}
+    def _vocabulary(self, task: TaskLike) -> Vocabulary:
+        """The words and keys that the discrete action, or the observation, offers for this task."""
+        if self.discrete is not None:
+            return self.discrete.vocabulary_of(task)
+        if "vocabulary" not in self.observer.names:
+            return Vocabulary()
+        config = DiscreteConfig()
+        return Vocabulary.of_task(task, config.keys, config.max_arguments)
 
-    def _more_info(self) -> dict[str, Any]:
-        return {"damage": self._damage, "loading": self._loading} | (
-            {"elements_cut": self.elements.cut} if self.elements.cut else {}
-        )
 
-    def _step_info(self, performed: Performed) -> dict[str, Any]:
-        return {"execution": self._execution} if isinstance(performed, str) else {}
+def _action_form(name: str, size: tuple[int, int], discrete: Mapping[str, Any] | None, max_elements: int) -> ActionForm:
+    """What ``action=name`` stands for. Raises ValueError."""
+    if name not in ACTIONS:
+        raise ValueError(f"action={name!r}; legal are {', '.join(ACTIONS)}{near(name, ACTIONS)}")
+    if discrete and name != "discrete":
+        raise ValueError(f"discrete={discrete!r} is for action='discrete'; the action is {name!r}")
+    if name == "discrete":
+        return DiscreteActions(DiscreteConfig.from_dict(discrete), size, max_elements)
+    return ComputerActions(size) if name == "computer" else CodeActions()

@@ -18,6 +18,10 @@ class ActionError(DeskgymError, ValueError):
     """The action cannot be carried out as given; nothing was done and the episode goes on."""
 
 
+class InvalidAction(ActionError):
+    """A member of the action space that cannot be done now: the mask says so. The step does nothing, and says why."""
+
+
 class TaskError(DeskgymError, ValueError):
     """A task, suite or parameter is unknown or ill-formed."""
 
@@ -28,10 +32,6 @@ class SetupError(DeskgymError):
 
 class ServiceError(DeskgymError):
     """A service beside the desktop did not start, has ended, or did not do what it was asked for."""
-
-
-class ServiceDown(ServiceError):
-    """A program of a service has ended. While an episode is evaluated, its agent is to blame: the check fails."""
 
 
 class MachineError(DeskgymError):

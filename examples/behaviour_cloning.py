@@ -30,8 +30,8 @@ from torch.nn.functional import cross_entropy
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import Agent, RandomAgent
-from deskgym.agents.playing import play
 from deskgym.agents.pointer_policy import READS, PointerNet
+from deskgym.cli.playing import play
 from deskgym.datasets import collect_demos, episodes_of
 from deskgym.datasets.demos import DemoFolder, write_demos
 from deskgym.workers import run_jobs
@@ -208,7 +208,7 @@ def main() -> None:
     args = parser.parse_args()
     start = time.monotonic()
     with closing(make_env(args.tasks, "test")) as env:
-        tasks = [task for task in env.unwrapped.suite.ids() if Path(task).match(args.tasks)]
+        tasks = [task for task in env.unwrapped.episodes.suite.ids() if Path(task).match(args.tasks)]
         net = make_net(env)
     dataset = demonstrate(args, tasks)
     print(f"{DATASET} in {args.out}: {dataset.total_episodes} episodes of {dataset.total_steps} steps")

@@ -127,7 +127,7 @@ def test_async_vector_env():
     ],
 )
 def test_code_that_misbehaves_is_reported(code_env, code, feedback):
-    if code_env.unwrapped._over:
+    if code_env.unwrapped.episodes.over:
         code_env.reset(seed=1)
     observation, info = step(code_env, code)
     assert feedback in observation["feedback"]
@@ -240,7 +240,7 @@ def test_a_program_that_only_calls_itself_kalgebra_is_not_read(code_env):
 
 def test_a_cover_over_a_surface_that_was_not_plotted_earns_nothing(code_env):
     code_env.reset(seed=1, options={"task": "kalgebra/surface"})
-    for action in code_env.unwrapped.play(
+    for action in code_env.unwrapped.scripted(
         code_env.unwrapped.task.wrong_attempts["typed but not submitted"](code_env.unwrapped.screen)
     ):
         if action == "DONE":

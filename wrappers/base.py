@@ -5,7 +5,8 @@ Three rules let them be put around each other in any order:
 - An ``Action`` is in pixels of the real screen, always: every wrapper passes it on untouched. Any other form (a dict,
   JSON, a sample of the space) is in the frame of the wrapper that gets it, and is translated for the one inside.
 - What a wrapper needs of the desktop it reads from ``self.desktop``, not from the observation, which another wrapper
-  may have changed: ``desktop.elements``, ``desktop.performed``, ``desktop.task``, ``desktop.screen_size``.
+  may have changed: ``desktop.elements``, ``desktop.performed``, ``desktop.task``, ``desktop.screen_size``, and
+  the parts that it is made of: ``desktop.actions``, ``desktop.observer``, ``desktop.episodes``.
 - A part of the observation that is not there is an error when the wrapper is built, not in ``step``.
 """
 
@@ -22,34 +23,50 @@ from deskgym.envs.errors import near
 from deskgym.envs.machine_env import MachineEnv
 
 
-class DesktopWrapper(
+class MachineWrapper(
     gymnasium.Wrapper[dict[str, Any], Any, dict[str, Any], Any], gymnasium.utils.RecordConstructorArgs
 ):
-    """A wrapper of a ``DesktopEnv``, however deep inside it is.
+    """A wrapper of any environment on a machine, however deep inside it is.
 
     A subclass that takes arguments calls ``RecordConstructorArgs.__init__(self, ...)`` with all of them before this
     one, so that a spec can build it again. A copy or a pickle is built again too, around that of what is inside: a
     DesktopEnv's is a fresh one, which must be told again what a wrapper asks of it (``guards``, ``reads_elements``).
 
     Attributes:
-        wraps: what must be inside; a subclass that needs no desktop says ``MachineEnv``.
-        desktop: the DesktopEnv.
+        inner: the environment itself, without wrappers.
 
     Raises:
-        TypeError: there is no DesktopEnv inside.
+        TypeError: it is of another kind.
     """
 
-    wraps: type[MachineEnv] = DesktopEnv
+    wraps: type[Any] = MachineEnv
 
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)  # does nothing where a subclass has recorded its own
         super().__init__(env)
         if not isinstance(env.unwrapped, self.wraps):
             raise TypeError(f"{type(self).__name__} wraps a {self.wraps.__name__}, got {type(env.unwrapped).__name__}")
-        self.desktop: DesktopEnv = env.unwrapped  # type: ignore[assignment]
+        self.inner: MachineEnv = env.unwrapped
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._saved_kwargs), (self.env,)
+
+
+class DesktopWrapper(MachineWrapper):
+    """A wrapper of a ``DesktopEnv``, however deep inside it is; see ``MachineWrapper``.
+
+    Attributes:
+        desktop: the DesktopEnv.
+
+    Raises:
+        TypeError: there is no DesktopEnv inside.
+    """
+
+    wraps = DesktopEnv
+
+    def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
+        super().__init__(env)
+        self.desktop: DesktopEnv = env.unwrapped  # type: ignore[assignment]
 
     def parts(self) -> dict[str, spaces.Space[Any]]:
         """The parts of the observation space of what is inside, as a dict of its own."""

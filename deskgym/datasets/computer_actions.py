@@ -20,7 +20,7 @@ from deskgym.envs.action.spaces import (
 )
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.x11.keys import keysym
-from deskgym.envs.observation.elements import cut_text
+from deskgym.envs.observation.texts import cut_text
 
 _VERBS, _BUTTONS = list(VERBS), list(BUTTONS)
 _KEYS = {keysym(name): name for name in SPACE_KEYS}

@@ -19,8 +19,8 @@ from deskgym.datasets.minari_export import write_dataset
 from deskgym.datasets.spaces import cast
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, TaskError
-from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_text
-from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
 from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 
@@ -156,7 +156,7 @@ class _Seen:
         elements = self._elements(line) if not broken else NO_ELEMENTS
         makers: dict[str, Callable[[], Any]] = {
             "screenshot": lambda: self._frame(line),
-            "elements": lambda: elements.table(self._desktop.max_elements),
+            "elements": lambda: elements.table(self._desktop.observer.max_elements),
             "a11y": elements.text,
             "terminal": elements.terminal,
             "instruction": lambda: self._instruction,

@@ -51,7 +51,7 @@ class Session:
                 f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnv and AnalysisEnv"
             )
         self.desktop: MachineEnv = self.env.unwrapped
-        self.action_form = str(getattr(self.desktop, "action_form", ""))
+        self.action_form = self.desktop.actions.name
         self.observation: Mapping[str, Any] = {}
         self.info: dict[str, Any] = {}
         self.over, self.truncated = True, False

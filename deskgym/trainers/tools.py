@@ -103,7 +103,7 @@ class ToolEnv:
             ValueError: the row leaves the instance to chance: the generations of a group would get different tasks.
             SetupError, MachineError: the machine could not be had, ``reset_faults`` times in a row before.
         """
-        if seed is None and "#" not in (task or self._session.desktop.task_pattern or ""):
+        if seed is None and "#" not in (task or self._session.desktop.episodes.task_pattern or ""):
             raise ValueError(
                 "a row needs a 'seed' (or an instance such as 'kalgebra/plot-2d#7' as its 'task'), so that all "
                 f"generations of a group get the same task; got task={task!r}, seed=None; task_rows() makes such rows"

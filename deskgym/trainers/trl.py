@@ -23,10 +23,10 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
-from deskgym.envs.action.actions import Action, split_keys
+from deskgym.envs.action.actions import Action, RefusedAction, split_keys
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, near
-from deskgym.envs.observation.elements import cut_lines, cut_text
+from deskgym.envs.observation.texts import cut_lines, cut_text
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (
@@ -181,7 +181,7 @@ class CodeToolEnv(DesktopToolEnv):
             try:
                 seconds = abs(Action.from_dict(action).seconds)  # of -0.0
             except ActionError as error:
-                return self._step(error)  # the env treats it as it does any illegal action
+                return self._step(RefusedAction(error))
             return self._step(f"WAIT {np.format_float_positional(seconds, trim='-')}")  # WAIT takes no exponent
         return self._step(f"ANS {action['text']}" if verb == "answer" else verb.upper())
 

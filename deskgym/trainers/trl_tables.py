@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
+from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.errors import ActionError
-from deskgym.envs.observation.elements import cut_text
+from deskgym.envs.observation.texts import cut_text
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (
@@ -116,9 +117,8 @@ def _says(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def _empty(name: str, got: object) -> ActionError:
-    """What the env treats as it does any illegal action."""
-    return ActionError(f"{name}={got!r}; legal is a text")
+def _empty(name: str, got: object) -> RefusedAction:
+    return RefusedAction(ActionError(f"{name}={got!r}; legal is a text"))
 
 
 def table_environment(env_id: str | EnvSpec = "deskgym/TableAnalysis-v0", **options: Any) -> partial[TableToolEnv]:

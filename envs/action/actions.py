@@ -140,6 +140,19 @@ class Action:
         return _EVENTS[self.verb](self) if self.verb in _EVENTS else []
 
 
+@dataclass(frozen=True)
+class RefusedAction:
+    """What a wrapper gives to ``env.step`` in place of an action that it found wrong; other wrappers pass it on.
+
+    The env treats it as it does a wrong action: it raises the error, or does nothing and tells it in the feedback.
+
+    Attributes:
+        error: what is wrong, and what is legal.
+    """
+
+    error: ActionError
+
+
 _INTEGERS = {
     "x": None, "y": None, "to_x": None, "to_y": None, "clicks": (1, 3),
     "dx": (-MAX_SCROLL, MAX_SCROLL), "dy": (-MAX_SCROLL, MAX_SCROLL),

@@ -8,81 +8,26 @@ process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import Action, is_combination, split_keys
-from deskgym.envs.action.element_masks import ElementMasks as ElementMasks
-from deskgym.envs.action.element_masks import Mask, Point
+from deskgym.envs.action.actions import Action, is_combination
+from deskgym.envs.action.discrete_verbs import VERBS, Verb, load_verb
+from deskgym.envs.action.element_masks import ElementMasks, Mask, Point
+from deskgym.envs.action.form import ActionForm
 from deskgym.envs.action.vocabulary import Vocabulary
-from deskgym.envs.errors import ActionError, near
+from deskgym.envs.episode import TaskLike
+from deskgym.envs.errors import ActionError, InvalidAction, near
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 
-Make = Callable[[Point | None, str], list[Action]]
-Limit = Callable[["Verb", "DiscreteActions"], Mask]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """One verb of the discrete action.
-
-    Attributes:
-        name: as in ``discrete={"verbs": [...]}``.
-        make: from the target's pixel (or None) and the argument's text (or "") to the actions that are carried out.
-        targets: which elements it can act on now, bool (N,); None where the verb reads no target.
-        argument: what it reads: a word of the task, a key, or nothing.
-        grid: whether it may aim at a grid cell too.
-        when: whether it can be done at all now.
-    """
-
-    name: str
-    make: Make
-    targets: Callable[[ElementMasks], Mask] | None = None
-    argument: Literal["", "word", "key"] = ""
-    grid: bool = False
-    when: Callable[[ElementMasks], bool] = lambda masks: True
-
-
-def _click(button: str = "left", clicks: int = 1) -> Make:
-    return lambda at, _: [Action("click", at[0], at[1], button=button, clicks=clicks)] if at else []
-
-
-def _scroll(dy: int) -> Make:
-    return lambda at, _: [Action("scroll", at[0], at[1], dy=dy)] if at else []
-
-
-def _fill(end: str) -> Make:
-    return lambda at, text: [*_click()(at, ""), Action("press", keys=("ctrl", "a")), Action("type", text=text + end)]
-
-
-VERBS: Mapping[str, Verb] = {
-    verb.name: verb
-    for verb in (
-        Verb("click", _click(), lambda s: s.clickable, grid=True),
-        Verb("double_click", _click(clicks=2), lambda s: s.clickable, grid=True),
-        Verb("right_click", _click("right"), lambda s: s.clickable, grid=True),
-        Verb("fill", _fill(""), lambda s: s.editable, "word"),
-        Verb("submit", _fill("\n"), lambda s: s.editable, "word"),
-        Verb("type", lambda _, text: [Action("type", text=text)], None, "word", when=lambda s: s.typing),
-        Verb("press", lambda _, key: [Action("press", keys=split_keys(key))], None, "key"),
-        Verb("scroll_up", _scroll(-3), lambda s: s.reachable, grid=True),
-        Verb("scroll_down", _scroll(3), lambda s: s.reachable, grid=True),
-        Verb("wait", lambda *_: [Action("wait", seconds=0.5)]),
-        Verb("answer", lambda _, text: [Action("answer", text=text)], None, "word"),
-        Verb("done", lambda *_: [Action("done")]),
-        Verb("fail", lambda *_: [Action("fail")]),
-    )
-}
-"""The verbs at hand. ``fill`` replaces an editable element's text, ``submit`` presses Return too, ``type`` types where
-the focus is. The default is all of them."""
+Limit = Callable[[Verb, "DiscreteActions"], Mask]
 
 
 @dataclass(frozen=True)
@@ -139,33 +84,32 @@ def _all(values: Any, kind: type) -> bool:
     return is_list and all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
 
-@dataclass
-class DiscreteActions:
+class DiscreteActions(ActionForm):
     """The discrete action of one env: its space, its masks, and what its numbers mean now.
 
-    Attributes:
+    Args:
         config: verbs, grid and sizes.
         size: width and height of the screen in pixels.
         max_elements: rows of the ``elements`` observation.
+
+    Attributes:
+        limits: what a wrapper forbids: for a verb, the targets that it may aim at, bool (T,); all False forbids it.
     """
 
-    config: DiscreteConfig
-    size: Point
-    max_elements: int
-    element_masks: ElementMasks = field(init=False)
-    vocabulary: Vocabulary = field(init=False)
-    limits: list[Limit] = field(init=False, default_factory=list)
-    """What a wrapper forbids: for a verb, the targets that it may aim at, bool (T,); all False forbids the verb."""
+    name = "discrete"
 
-    def __post_init__(self) -> None:
-        self.verbs: tuple[Verb, ...] = tuple(load_verb(name) for name in self.config.verbs)
-        columns, rows = self.config.grid
-        width, height = self.size
+    def __init__(self, config: DiscreteConfig, size: Point, max_elements: int) -> None:
+        self.config, self.size, self.max_elements = config, size, max_elements
+        self.limits: list[Limit] = []
+        self.verbs: tuple[Verb, ...] = tuple(load_verb(name) for name in config.verbs)
+        columns, rows = config.grid
+        width, height = size
         self.grid: list[Point] = [
             ((2 * c + 1) * width // (2 * columns), (2 * r + 1) * height // (2 * rows))
             for r in range(rows)
             for c in range(columns)
         ]
+        self.space = spaces.MultiDiscrete(list(self.nvec))  # verb, target, argument
         self.look(NO_ELEMENTS, Vocabulary())
 
     @property
@@ -178,10 +122,9 @@ class DiscreteActions:
         """The kinds of argument that the verbs read: ``"word"``, ``"key"``, both or none."""
         return tuple(kind for kind in ("word", "key") if any(verb.argument == kind for verb in self.verbs))
 
-    @property
-    def space(self) -> spaces.MultiDiscrete:
-        """MultiDiscrete int64 (3,): verb, target, argument."""
-        return spaces.MultiDiscrete(list(self.nvec))
+    def vocabulary_of(self, task: TaskLike) -> Vocabulary:
+        """The words and keys that the argument chooses from in this task. Raises TaskError."""
+        return Vocabulary.of_task(task, self.config.keys, self.config.max_arguments, self.kinds)
 
     def look(self, elements: Elements, vocabulary: Vocabulary) -> None:
         """The screen and the task's words are these now."""
@@ -233,6 +176,23 @@ class DiscreteActions:
         for part in parts:
             part[0] |= not part.any()
         return np.concatenate(parts)
+
+    def parse(self, action: Any) -> list[Action]:
+        """See ``decode``."""
+        return self.decode(action)
+
+    def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[NDArray[np.int64]]:
+        """As few discrete actions as will do; each is looked for when those before have been carried out."""
+        for burst in script:
+            while burst:
+                try:
+                    yield self.encode(burst)
+                    break
+                except ActionError:  # what a script has waited for may be newer than the last observation
+                    look()
+                action, count = self.encode_start(burst)
+                yield action
+                burst = burst[count:]
 
     def decode(self, action: Any) -> list[Action]:
         """The actions that (verb, target, argument) stands for.
@@ -319,10 +279,6 @@ class DiscreteActions:
         return f"{verb.name} takes a {verb.argument}, and argument {argument} is none"
 
 
-class InvalidAction(Exception):
-    """A member of the action space that cannot be done now: the mask says so."""
-
-
 def _choices(allowed: Mask, masked: Mask, read: bool) -> list[int]:
     """What ``encode`` tries for one part: all that are allowed; where the part is not read, one that is masked in."""
     if read:
@@ -334,25 +290,3 @@ def _alike(made: list[Action], wanted: list[Action]) -> bool:
     """Whether they differ by nothing but a place."""
     nowhere = {"x": None, "y": None, "to_x": None, "to_y": None}
     return [replace(action, **nowhere) for action in made] == [replace(action, **nowhere) for action in wanted]  # type: ignore[arg-type]
-
-
-def load_verb(name: str) -> Verb:
-    """A verb by its name in ``VERBS``, or by ``"module:NAME"``.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if name in VERBS:
-        return VERBS[name]
-    module, _, attribute = str(name).partition(":")
-    if not attribute:
-        raise ValueError(
-            f"unknown discrete verb {name!r}; legal are {', '.join(VERBS)}, or 'module:NAME'{near(name, VERBS)}"
-        )
-    try:
-        verb = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"discrete verb {name!r} cannot be loaded: {error}") from error
-    if not isinstance(verb, Verb):
-        raise ValueError(f"discrete verb {name!r} is a {type(verb).__name__}; legal is a Verb")
-    return verb

@@ -60,7 +60,7 @@ async def wait_until_ready(
     desktop: Desktop | None,
     family: Family,
     wanted: Conditions,
-    before: Container[tuple[int, int]],
+    before: Container[int],
     place: Sequence[int] | str | None,
     timeout: float,
 ) -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def wait_until_ready(
 async def _place(
     desktop: Desktop,
     wanted: Mapping[str, Any],
-    before: Container[tuple[int, int]],
+    before: Container[int],
     place: Sequence[int] | str | None,
     end: float,
 ) -> Any:

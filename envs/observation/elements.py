@@ -1,11 +1,9 @@
-"""Observations: the accessible elements as a table and as text, and the parts of the observation dict."""
+"""The accessible elements of a screen as a table and as text."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,15 +12,12 @@ from numpy.typing import NDArray
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import GuestLost
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
-from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_lines, cut_text, one_line
 
 _STATE_INDEX = {name: k for k, name in enumerate(STATE_BITS)}
 _SHOWN_STATES = ("active", "checked", "editable", "expanded", "focused", "modal", "pressed", "selected")
 _COLUMNS = len(ELEMENT_COLUMNS)
 _MAX_CELL = 200  # characters of a name or text in one row of the a11y text
-_BREAKS = str.maketrans(
-    {"\t": " ", "\n": "⏎", "\r": "⏎", "\v": "⏎", "\f": "⏎", "\x85": "⏎", "\u2028": "⏎", "\u2029": "⏎"}
-)
 
 
 class Elements(Sequence[Element]):
@@ -100,11 +95,6 @@ def state_names(bits: int) -> frozenset[str]:
     return frozenset(name for name, k in _STATE_INDEX.items() if bits >> k & 1)
 
 
-def one_line(text: str) -> str:
-    """The text with its tabs as spaces and its line breaks as ``⏎``."""
-    return text if text.isprintable() else text.translate(_BREAKS)
-
-
 @lru_cache(maxsize=4096)
 def cell_text(text: str) -> str:
     """A text that fits one cell of one line: at most 200 characters."""
@@ -116,40 +106,3 @@ def cell_text(text: str) -> str:
 def shown_states(bits: int) -> str:
     """The states that tables of elements tell of, by name."""
     return ",".join(name for name in _SHOWN_STATES if bits >> _STATE_INDEX[name] & 1)
-
-
-def cut_lines(lines: Sequence[str], limit: int) -> str:
-    """The lines as one text of at most ``limit`` characters, whole lines only, the last one saying what is missing."""
-    lengths = [len(line) + 1 for line in lines]
-    if sum(lengths) - 1 <= limit:
-        return "\n".join(lines)
-    count = bisect_right(list(accumulate(lengths)), limit)
-    while True:
-        kept = "\n".join([*lines[:count], f"[{len(lines) - count} more rows]"])
-        if len(kept) <= limit or count == 0:
-            return kept[:limit]
-        count -= 1
-
-
-def cut_text(text: str, limit: int) -> str:
-    """The text, or its beginning and end with a line between them that says how much was left out."""
-    if len(text) <= limit:
-        return text
-    note = f"\n[... {len(text) - limit} of {len(text)} characters left out ...]\n"
-    keep = max(0, limit - len(note))
-    head = keep // 2
-    return (text[:head] + note + text[len(text) - (keep - head) :])[:limit]
-
-
-def code_feedback(result: Mapping[str, Any] | None) -> str:
-    """What a code action printed or raised, as its author should read it."""
-    if result is None:
-        return ""
-    text = str(result.get("stdout", "")) + str(result.get("stderr", ""))
-    if result.get("timed_out"):
-        text += "\n[killed: the code ran past its time limit]"
-    elif result.get("status"):
-        text += f"\n[exit status {result['status']}]" if "Traceback" not in text else ""
-    if result.get("truncated"):
-        text += "\n[output cut]"
-    return text.strip("\n")

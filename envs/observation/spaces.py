@@ -1,8 +1,8 @@
-"""The spaces of observations: names, shapes and the longest texts."""
+"""The spaces of observations, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,47 +10,55 @@ from gymnasium import spaces
 
 from deskgym.envs.errors import near
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS
+from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
 from deskgym.envs.text_space import UnicodeText
-
-TEXT_LENGTHS = {"a11y": 65536, "instruction": 16384, "feedback": 16384, "terminal": 16384, "vocabulary": 8192}
-"""The longest text of each text observation, in characters; longer ones are cut and end in a line that says so."""
 
 OBSERVATIONS = ("screenshot", "elements", *TEXT_LENGTHS)
 """What ``observation=`` may name."""
 
 
-def observation_space(parts: Sequence[str], size: tuple[int, int] | None, max_elements: int) -> spaces.Dict:
-    """The Dict space of the chosen observation parts.
+def desktop_spaces(size: tuple[int, int], max_elements: int) -> dict[str, spaces.Space[Any]]:
+    """The space of each observation that a desktop has, by name.
+
+    Args:
+        size: width and height of the screen in pixels.
+        max_elements: rows of ``elements``.
+    """
+    limits = np.iinfo(np.int32)
+    return {
+        "screenshot": spaces.Box(0, 255, (size[1], size[0], 3), np.uint8),
+        "elements": spaces.Box(limits.min, limits.max, (max_elements, len(ELEMENT_COLUMNS)), np.int32),
+        **{name: UnicodeText(length) for name, length in TEXT_LENGTHS.items()},
+    }
+
+
+def observation_space(names: Sequence[str], legal: Mapping[str, spaces.Space[Any]]) -> spaces.Dict:
+    """The Dict space of the chosen observations.
+
+    Args:
+        names: what ``gym.make(..., observation=names)`` was given.
+        legal: the space of each that there is.
 
     Raises:
-        ValueError: an unknown, repeated or missing part, or one that needs a screen where there is none.
+        ValueError: an unknown or repeated name, or none.
     """
-    if isinstance(parts, str) or not parts:
-        raise ValueError(f"observation={parts!r}; legal is a list of one or more of {', '.join(OBSERVATIONS)}")
-    result: dict[str, spaces.Space[Any]] = {}
-    for part in parts:
-        if part not in OBSERVATIONS:
-            legal = ", ".join(OBSERVATIONS)
-            raise ValueError(f"unknown observation {part!r}; legal are {legal}{near(part, OBSERVATIONS)}")
-        if part in result:
-            raise ValueError(f"observation {part!r} is named twice")
-        if size is None and part in ("screenshot", "elements", "a11y", "terminal"):
-            raise ValueError(f"observation {part!r} needs a screen, and this suite has none")
-        if part == "screenshot":
-            assert size is not None
-            result[part] = spaces.Box(0, 255, (size[1], size[0], 3), np.uint8)
-        elif part == "elements":
-            limits = np.iinfo(np.int32)
-            result[part] = spaces.Box(limits.min, limits.max, (max_elements, len(ELEMENT_COLUMNS)), np.int32)
-        else:
-            result[part] = UnicodeText(TEXT_LENGTHS[part])
-    return spaces.Dict(result)
+    if isinstance(names, str) or not names:
+        raise ValueError(f"observation={names!r}; legal is a list of one or more of {', '.join(legal)}")
+    for k, name in enumerate(names):
+        if name not in legal:
+            raise ValueError(f"unknown observation {name!r}; legal are {', '.join(legal)}{near(name, legal)}")
+        if name in names[:k]:
+            raise ValueError(f"observation {name!r} is named twice")
+    return spaces.Dict({name: legal[name] for name in names})
 
 
-def empty_observation(space: spaces.Space[Any]) -> dict[str, Any]:
-    """What is seen of a machine that is lost: zeros, and empty texts."""
+def empty_observation(space: spaces.Space[Any], instruction: str = "") -> dict[str, Any]:
+    """What is seen of a machine that is lost: zeros and empty texts, but for the instruction."""
     assert isinstance(space, spaces.Dict)
-    return {name: np.zeros(part.shape, part.dtype) if part.shape else "" for name, part in space.spaces.items()}
+    empty = {name: np.zeros(part.shape, part.dtype) if part.shape else "" for name, part in space.spaces.items()}
+    return empty | (
+        {"instruction": cut_text(instruction, TEXT_LENGTHS["instruction"])} if "instruction" in empty else {}
+    )
 
 
 def legal_screen_size(size: Sequence[int]) -> tuple[int, int]:

@@ -30,13 +30,13 @@ class MachineManager:
         builder: builds machines by what tasks need.
         settle: waits until a machine's screen has settled and reads it once: after that, only changes need reading.
         config: how much is prepared and kept.
-        stats: what happened is counted there; see ``docs/vector.md``.
 
     A machine in which nothing but kernels was used is made ready again in place of a new one.
 
     Attributes:
         machine: the present one.
         pool: prepares the next ones.
+        stats: how often what has happened; see ``docs/vector.md``.
         kept: snapshots of desktops that were set up, by ``setup_key`` and the machine's configuration.
     """
 
@@ -45,11 +45,11 @@ class MachineManager:
         builder: MachineBuilder,
         settle: Callable[[Machine], object],
         config: PoolConfig,
-        stats: Counter[str],
     ) -> None:
-        self.builder, self._settle, self.stats = builder, settle, stats
+        self.builder, self._settle = builder, settle
+        self.stats: Counter[str] = Counter()
         self.machine = builder.build(builder.least)
-        self.pool = WarmPool(self._prepare_ahead, config, stats)
+        self.pool = WarmPool(self._prepare_ahead, config, self.stats)
         keeps_programs = "programs" in self.machine.can
         self.kept = KeptSnapshots(
             config.snapshots if keeps_programs else 0, lambda snapshot: builder.build(builder.least).drop(snapshot)

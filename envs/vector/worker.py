@@ -129,8 +129,8 @@ class SharedWorker(Worker):
         super().__init__(env, mode)
         self._observations, self._index = observations, index
         self._frame: NDArray[Any] | None = None
-        if _is_plain(env) and "screenshot" in env.unwrapped.parts:  # type: ignore[attr-defined]
-            self._frame = env.unwrapped.frame = observations.row(index, "screenshot")  # type: ignore[attr-defined]
+        if _is_plain(env) and "screenshot" in env.unwrapped.observer.names:  # type: ignore[attr-defined]
+            self._frame = env.unwrapped.observer.frame = observations.row(index, "screenshot")  # type: ignore[attr-defined]
 
     def show(self, observation: Any) -> None:
         """Write an observation into the memory, but for a frame that is there already."""

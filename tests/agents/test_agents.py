@@ -48,7 +48,7 @@ def test_random_actions_are_legal_repeatable_and_never_end_the_episode(env):
     assert first == actions()
     assert len(set(map(str, first))) > 50
     for action in first:
-        parsed = env._parse(action)  # raises if it is not legal
+        parsed = env.actions.parse(action)  # raises if it is not legal
         assert not (isinstance(parsed, Action) and parsed.verb in STOPS)
     assert run_episode(env, RandomAgent(1), seed=4).steps == env.step_limit
 

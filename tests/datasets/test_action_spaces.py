@@ -13,7 +13,7 @@ from minari.serialization import deserialize_space, serialize_space
 
 from deskgym.datasets.spaces import cast, from_columns, storable_text, stored_text, to_columns
 from deskgym.envs.action.spaces import ComputerActionSpace
-from deskgym.envs.observation.spaces import observation_space
+from deskgym.envs.observation.spaces import desktop_spaces, observation_space
 from deskgym.envs.text_space import UnicodeText
 
 
@@ -22,7 +22,7 @@ from deskgym.envs.text_space import UnicodeText
     [
         UnicodeText(100),
         ComputerActionSpace((160, 120)),
-        observation_space(("screenshot", "elements", "a11y", "instruction"), (64, 64), 4),
+        observation_space(("screenshot", "elements", "a11y", "instruction"), desktop_spaces((64, 64), 4)),
         spaces.Tuple((UnicodeText(3), spaces.Discrete(4, start=1), spaces.MultiBinary(3))),
         spaces.Text(5, charset="abc"),
     ],

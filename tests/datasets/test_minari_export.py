@@ -166,7 +166,7 @@ def test_an_action_that_cannot_be_kept_is_not_done():
     env.reset(seed=0)
     with pytest.raises(ActionError):
         env.step(Action("press", keys=("ctrl",)))
-    assert env.unwrapped._steps == 0 and env.refused == Action("press", keys=("ctrl",))
+    assert env.unwrapped.episodes.steps == 0 and env.refused == Action("press", keys=("ctrl",))
     env.close()
 
 

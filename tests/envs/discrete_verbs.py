@@ -1,7 +1,7 @@
 """Verbs of a researcher's own, named in the tests as ``"discrete_verbs:..."``."""
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.action.discrete import Verb
+from deskgym.envs.action.discrete_verbs import Verb
 
 DRAG_RIGHT = Verb(
     "drag_right",

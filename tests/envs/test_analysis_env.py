@@ -9,8 +9,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.envs.analysis_env import ANALYSIS_TEXTS, PARTS, analysis_space
+from deskgym.envs.analysis_env import analysis_spaces
 from deskgym.envs.errors import ActionError, TaskError
+from deskgym.envs.observation.spaces import observation_space
 
 CHOICE = "*/*/action/*"
 
@@ -75,8 +76,7 @@ def test_the_spec_is_json():
 
 
 def test_the_space_has_the_chosen_parts():
-    space = analysis_space(PARTS)
-    assert set(space.spaces) == {*ANALYSIS_TEXTS, "plot"}
+    space = observation_space(list(analysis_spaces()), analysis_spaces())
     assert space["plot"].shape == (600, 800, 3)
     assert space.sample() in space
 
@@ -86,7 +86,7 @@ def test_the_space_has_the_chosen_parts():
 
 @pytest.fixture(scope="module")
 def env():
-    env = make(task=None, observation=PARTS)
+    env = make(task=None, observation=list(analysis_spaces()))
     yield env
     env.close()
 

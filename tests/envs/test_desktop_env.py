@@ -258,7 +258,7 @@ def test_the_registered_ids_round_trip_as_json_and_pickle():
     assert json.loads(again.spec.to_json()) == json.loads(text)
     assert again.observation_space == env.observation_space
     copy = pickle.loads(pickle.dumps(env.unwrapped))
-    assert copy.observation_space == env.observation_space and copy.task_pattern == "kalgebra/*"
+    assert copy.observation_space == env.observation_space and copy.episodes.task_pattern == "kalgebra/*"
 
 
 def test_all_four_ids_are_registered():

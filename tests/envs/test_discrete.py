@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.action.actions import Action, is_combination
-from deskgym.envs.action.discrete import VERBS, DiscreteActions, DiscreteConfig, InvalidAction, load_verb
+from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
+from deskgym.envs.action.discrete_verbs import VERBS, load_verb
 from deskgym.envs.action.element_masks import ElementMasks
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.errors import ActionError, TaskError
+from deskgym.envs.errors import ActionError, InvalidAction, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
@@ -617,7 +618,7 @@ def test_only_the_discrete_action_has_masks():
 def test_a_verb_that_reads_no_key_leaves_the_room_to_words():
     env = make(discrete={"verbs": ["click", "submit", "done"], "max_arguments": 3})
     env.reset(seed=0)
-    assert sorted(env.vocabulary.texts) == ["maybe", "no", "yes"]
+    assert sorted(env.observer.vocabulary.texts) == ["maybe", "no", "yes"]
     env.close()
 
 
@@ -635,7 +636,7 @@ def test_own_verbs_work_here_and_in_worker_processes():
     assert env.step([0, 2, 0])[4].get("invalid_action") is None
     assert env.performed[0].verb == "drag"
     env.step([2, 1, 0])
-    env.step([1, 0, env.vocabulary.texts.index("yes")])
+    env.step([1, 0, env.observer.vocabulary.texts.index("yes")])
     assert env.machine.fake_display.text == "yes"
     env.close()
 
@@ -734,7 +735,7 @@ def test_masks_follow_kalgebra(kalgebra):
     assert can(env, "done") and can(env, "press") and can(env, "type")  # the input has the focus
     text = row_of(env, "text")
     assert can(env, "submit", text) and can(env, "fill", text) and not can(env, "submit", row_of(env, "page tab"))
-    assert not can(env, "submit", text, list(env.vocabulary.kinds).index("key"))
+    assert not can(env, "submit", text, list(env.observer.vocabulary.kinds).index("key"))
     graph_menu = row_of(env, "menu item", "2D Graph")  # disabled while the calculator is in front
     assert not can(env, "click", graph_menu) and not can(env, "click", row_of(env, "filler"))
     assert do(env, "click", graph_menu) == f"click cannot act on element {graph_menu} (menu item) now"
@@ -745,7 +746,7 @@ def test_masks_follow_kalgebra(kalgebra):
     assert {"Session", "New", "Quit", "Help"} <= names
     assert {env.elements[k].role for k in np.flatnonzero(aim)} == {"menu item"}
     assert not can(env, "submit", row_of(env, "text")) and not can(env, "type") and can(env, "done")
-    assert do(env, "press", argument=env.vocabulary.texts.index("esc")) is None
+    assert do(env, "press", argument=env.observer.vocabulary.texts.index("esc")) is None
 
     assert do(env, "click", row_of(env, "page tab", "2D Graph")) is None
     assert can(env, "click", row_of(env, "menu item", "2D Graph"))

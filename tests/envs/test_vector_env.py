@@ -330,7 +330,7 @@ def test_an_error_of_nobodys_tells_where_it_comes_from(vector):
 def test_frames_are_captured_into_the_shared_row(vector):
     def make_env():
         env = desktop()
-        env.frame_is = lambda: (env.frame is not None, int(env.frame.sum()) if env.frame is not None else None)
+        env.frame_is = lambda: (env.observer.frame is not None, int(env.observer.frame.sum()))
         return env
 
     env = vector(make_env, 2, copy=False)

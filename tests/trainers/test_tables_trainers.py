@@ -55,7 +55,7 @@ def test_rows_name_an_instance_and_factories_can_be_pickled():
     assert (row["task"], row["split"], row["seed"]) == ("*/*/normal/*", "train", 3)
     assert "variables" in row["prompt"][0]["content"]
     made = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(table_environment(task=MASS)))()))
-    assert made._session.desktop.task_pattern == MASS
+    assert made._session.desktop.episodes.task_pattern == MASS
     with pytest.raises(ValueError, match="needs a 'seed'"):
         TableToolEnv().reset(task="*/*/normal/*")
 

@@ -35,7 +35,7 @@ from deskgym.wrappers import (
     SetOfMark,
     TimeLimitSeconds,
 )
-from deskgym.wrappers.base import DesktopWrapper
+from deskgym.wrappers.base import MachineWrapper
 
 
 def for_grounders(env):
@@ -131,7 +131,7 @@ def test_a_copy_of_a_stack_is_a_whole_one(name, way):
     again = COPIES[way](env)
     desktop, other = again.unwrapped, env.unwrapped
     assert desktop is not other and len(desktop.guards) == len(other.guards)
-    assert desktop.reads_elements and other.reads_elements
+    assert desktop.observer.reads_elements and other.observer.reads_elements
     assert desktop.discrete is None or len(desktop.discrete.limits) == len(other.discrete.limits) == 1
     assert again.observation_space == env.observation_space and again.action_space == env.action_space
     accepts_samples(again, 5)
@@ -168,7 +168,7 @@ def test_every_wrapper_records_all_its_arguments(tmp_path):
     kinds = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, gym.Wrapper)]
     assert len(kinds) > 12
     for kind in kinds:
-        assert issubclass(kind, DesktopWrapper)
+        assert issubclass(kind, MachineWrapper)
         env = gym.make("test/WrappedFake-v0", disable_env_checker=True, **options.get(kind.__name__, {}))
         wrapped = kind(env, **given.get(kind.__name__, {}))
         assert set(wrapped._saved_kwargs) == set(inspect.signature(kind).parameters) - {"env"}, kind

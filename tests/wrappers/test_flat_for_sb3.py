@@ -152,7 +152,7 @@ def test_elements_past_the_screen_and_past_the_rows_are_cut():
 def test_texts_are_hashed_and_the_vocabulary_is_the_tasks(env):
     observation, _ = env.reset(seed=0)
     np.testing.assert_array_equal(observation["instruction"], hashed(env.desktop.task.instruction, 64))
-    words = env.desktop.vocabulary
+    words = env.desktop.observer.vocabulary
     assert 3 < len(words.texts) < env.arguments and set(words.kinds) == {"word", "key"}
     texts = observation["vocabulary"].reshape(-1, 64)
     kinds = observation["vocabulary_kinds"].reshape(-1, 2)
@@ -168,9 +168,9 @@ def test_the_vocabulary_follows_the_task(env):
     again = env.reset(seed=0)[0]["vocabulary"]
     assert np.abs(again).max() <= 1
     env.reset(options={"task": "fake/copy#5"})
-    assert env.desktop.vocabulary.texts  # drawn anew: its order goes by the task's id
+    assert env.desktop.observer.vocabulary.texts  # drawn anew: its order goes by the task's id
     now = env.step([0, 0, 0])[0]["vocabulary"].reshape(-1, 64)
-    np.testing.assert_array_equal(now[0], hashed(env.desktop.vocabulary.texts[0], 64))
+    np.testing.assert_array_equal(now[0], hashed(env.desktop.observer.vocabulary.texts[0], 64))
 
 
 def test_a_broken_machine_shows_no_elements(env):
@@ -297,10 +297,10 @@ def _inner(env):
 
 def test_a_computer_action_is_a_list_of_numbers(computer):
     assert isinstance(computer.action_space, spaces.MultiDiscrete) and computer.action_space.start.any() == 0
-    word = computer.desktop.vocabulary.kinds.index("word")
+    word = computer.desktop.observer.vocabulary.kinds.index("word")
     verbs = list(VERBS)
     computer.step(numbers(computer, action=[verbs.index("type")], text=[word]))
-    assert computer.desktop.performed == (Action("type", text=computer.desktop.vocabulary.texts[word]),)
+    assert computer.desktop.performed == (Action("type", text=computer.desktop.observer.vocabulary.texts[word]),)
     computer.step(numbers(computer, action=[verbs.index("click")], point=[7, 9], clicks=[1], modifiers=[0, 1, 0, 0]))
     assert computer.desktop.performed == (Action("click", 7, 9, clicks=2, keys=("shift",)),)
     computer.step(numbers(computer, action=[verbs.index("scroll")], point=[7, 9], scroll=[100, 103]))
@@ -311,7 +311,7 @@ def test_a_computer_action_is_a_list_of_numbers(computer):
 
 def test_any_sample_is_a_member_inside(computer):
     for _ in range(50):
-        sample = computer._form.read(computer.action_space.sample(), computer.desktop.vocabulary)
+        sample = computer._form.read(computer.action_space.sample(), computer.desktop.observer.vocabulary)
         assert sample in _inner(computer)
         action_from_sample(sample).check(SIZE)
 
@@ -319,7 +319,7 @@ def test_any_sample_is_a_member_inside(computer):
 def test_the_masks_of_a_computer_action_allow_the_words_only(computer):
     masks = get_action_masks(computer)
     assert masks.shape == (computer.action_space.nvec.sum(),)
-    kinds = computer.desktop.vocabulary.kinds
+    kinds = computer.desktop.observer.vocabulary.kinds
     assert (~masks).sum() == computer.arguments - kinds.count("word")
     key = kinds.index("key")
     computer.step(numbers(computer, action=[list(VERBS).index("type")], text=[key]))
@@ -401,7 +401,9 @@ def test_a_step_costs_little():
     env = make(max_elements=128)
     env.reset(seed=0)
     rows = np.tile(env.desktop.elements.rows[1:2], (128, 1))
-    env.desktop.elements = Elements(rows, [("push button", f"Button {k}", f"text {k}", "") for k in range(128)])
+    env.desktop.observer.elements = Elements(
+        rows, [("push button", f"Button {k}", f"text {k}", "") for k in range(128)]
+    )
     observation = {"instruction": env.desktop.task.instruction, "vocabulary": "", "elements": None}
     times = []
     for _ in range(20):

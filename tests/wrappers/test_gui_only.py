@@ -23,7 +23,7 @@ HALF = Frame((80, 60), (0, 0, 160, 120))
 def test_it_keeps_the_contract(action):
     keeps_the_contract(GuiOnly, action=action)
     env = GuiOnly(desktop(action=action), FIELD)
-    assert env.desktop.reads_elements
+    assert env.desktop.observer.reads_elements
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_a_drag_neither_begins_nor_ends_in_a_console():
 def focused(form="computer", consoles=FIELD, **options):
     """An env whose console had the focus before the wrapper was there."""
     env = desktop(action=form, **options)
-    env.reads_elements = True
+    env.observer.reads_elements = True
     env.reset(seed=0)
     wrapped = GuiOnly(env, consoles)
     env.machine.fake_display.focused = True
-    env._see(env.screen.elements())
+    env.look()
     return wrapped
 
 
@@ -217,10 +217,10 @@ def test_a_console_that_comes_under_the_pointer_is_not_clicked():
     env.reset(seed=0)
     inside = center(env, 1)
     env.consoles = ()
-    env.desktop._see(env.desktop.screen.elements())
+    env.desktop.look()
     env.step(Action("move", *inside))
     env.consoles = tuple(FIELD)
-    env.desktop._see(env.desktop.screen.elements())
+    env.desktop.look()
     for action in (Action("click"), Action("drag", to_x=1, to_y=1)):
         with pytest.raises(ActionError, match="points at a console"):
             env.step(action)
@@ -253,7 +253,7 @@ def test_a_terminal_window_counts_by_its_class():
     env.reset(seed=0)
     window = {"title": "~", "class": "XTerm", "x": 0, "y": 0, "width": 10, "height": 9, "active": True}
     env.desktop.machine.guest.methods["windows"] = lambda: {"windows": [window, window | {"class": "kalgebra", "x": 9}]}
-    env.desktop._see(env.desktop.screen.elements())
+    env.desktop.look()
     assert env.console_places().tolist() == [[0, 0, 10, 9]]
     with pytest.raises(ActionError, match="points at"):
         env.step(Action("click", 9, 8))

@@ -465,7 +465,7 @@ def test_requests_and_responses_are_what_the_sdk_knows():
         action = json.loads(env.action_space.sample())
         strict(responses.ComputerAction)(action)
         assert env.step(strict(responses.ResponseComputerToolCall)(call(action)))[4]["actions"]
-        if env.desktop._over:
+        if env.desktop.episodes.over:
             env.reset()
     env.close()
 

@@ -43,7 +43,7 @@ def test_an_episode_is_recorded_whole(tmp_path):
     env = make(tmp_path)
     observation, _ = env.reset(seed=3)
     frames = [observation["screenshot"].copy()]
-    for action in env.desktop.oracle():
+    for action in env.inner.oracle():
         observation, *_ = env.step(action)
         frames.append(observation["screenshot"].copy())
     recording = Recording.load(env.episode_folder)
@@ -152,7 +152,7 @@ def test_an_action_that_says_the_same_is_recorded_once(tmp_path):
 
 def test_a_discrete_action_has_what_it_came_to_beside_it(tmp_path):
     env = make(tmp_path, action="discrete")
-    (done,) = told(env, env.desktop.discrete.encode([Action("done")]))
+    (done,) = told(env, env.inner.discrete.encode([Action("done")]))
     assert len(done["action"]) == 3 and done["performed"] == [{"action": "done"}]
 
 
@@ -189,7 +189,7 @@ def test_a_lost_or_damaged_frame_reads_as_none(solved):
 def test_a_fault_is_recorded(tmp_path):
     env = make(tmp_path)
     env.reset(seed=1)
-    env.desktop.machine.guest.close()
+    env.inner.machine.guest.close()
     *_, truncated, info = env.step({"action": "wait", "seconds": 0})
     env.close()
     last = Recording.load(env.episode_folder).steps[-1]

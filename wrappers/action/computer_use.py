@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from deskgym.envs.action.actions import MAX_TEXT, Action
+from deskgym.envs.action.actions import MAX_TEXT, Action, RefusedAction
 from deskgym.envs.action.spaces import parse_computer_action
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers.action.computer_use_fields import Picture, Point, View, plain, read_text, resized
@@ -97,8 +97,8 @@ class ComputerUse(DesktopWrapper, ABC):
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], display: Sequence[int] | None, answers: bool) -> None:
         super().__init__(env)
         name = type(self).__name__
-        if self.desktop.action_form != "computer":
-            raise ValueError(f"{name} needs action='computer'; the env's is {self.desktop.action_form!r}")
+        if self.desktop.actions.name != "computer":
+            raise ValueError(f"{name} needs action='computer'; the env's is {self.desktop.actions.name!r}")
         shape, dtype = self.require("screenshot").shape or (), self.require("screenshot").dtype
         if len(shape) != 3 or shape[2] != 3 or dtype != np.uint8:
             raise ValueError(f"{name} needs one RGB picture as screenshot; what is inside gives {shape} {dtype}")
@@ -188,7 +188,7 @@ class ComputerUse(DesktopWrapper, ABC):
 
     # --- internals
 
-    def _plan(self, message: Any) -> list[tuple[Call, list[Deed | ActionError]]]:
+    def _plan(self, message: Any) -> list[tuple[Call, list[Deed | RefusedAction]]]:
         """What the calls come to. The first action that is not legal is raised, or is the error in its place."""
         try:
             read = self._read(message)
@@ -199,7 +199,7 @@ class ComputerUse(DesktopWrapper, ABC):
             return [(Call(None, [message]), [final])]
         view, pointer, plan = self._view(), self.pointer, []
         for call in read:
-            deeds: list[Deed | ActionError] = []
+            deeds: list[Deed | RefusedAction] = []
             for action in call.actions:
                 try:
                     deed = self.translate(action, view, pointer)
@@ -217,13 +217,13 @@ class ComputerUse(DesktopWrapper, ABC):
         read = plain(read_text(message) if isinstance(message, str) else message)
         return read if isinstance(read, str) else self.read(read)
 
-    def _refuse(self, error: Exception) -> ActionError:
+    def _refuse(self, error: Exception) -> RefusedAction:
         refused = error if isinstance(error, ActionError) else ActionError("the message is nested too deeply")
         if self.desktop.invalid_action == "raise":
             raise refused from error
-        return refused
+        return RefusedAction(refused)
 
-    def _final(self, text: str) -> Deed | ActionError:
+    def _final(self, text: str) -> Deed | RefusedAction:
         """The end of the episode that a text stands for."""
         word = text.strip()
         if word in ("DONE", "FAIL"):
@@ -232,11 +232,11 @@ class ComputerUse(DesktopWrapper, ABC):
             return self._refuse(ActionError(f"the answer has {len(word)} characters; legal are at most {MAX_TEXT}"))
         return Deed([Action("answer", text=word) if self.answers else Action("done")])
 
-    def _carry_out(self, deed: Deed | ActionError, result: Result, run: _Run) -> str:
+    def _carry_out(self, deed: Deed | RefusedAction, result: Result, run: _Run) -> str:
         """Step through one action of the vendor; why nothing may follow, or an empty text."""
         done: list[Action] = []
         try:
-            for action in [deed] if isinstance(deed, ActionError) else deed.actions:
+            for action in [deed] if isinstance(deed, RefusedAction) else deed.actions:
                 self._step(action, run)
                 if "invalid_action" in run.info or run.terminated or run.truncated:
                     break
@@ -244,8 +244,9 @@ class ComputerUse(DesktopWrapper, ABC):
         except Exception:
             self._let_go(done, run)
             raise
-        if isinstance(deed, ActionError) or "invalid_action" in run.info:
-            result.error = str(run.info.get("invalid_action", deed))
+        if isinstance(deed, RefusedAction) or "invalid_action" in run.info:
+            why = deed.error if isinstance(deed, RefusedAction) else ""
+            result.error = str(run.info.get("invalid_action", why))
             self._let_go(done, run)
             return "an action before it was not legal"
         result.text, result.picture = "", self._newest
@@ -276,7 +277,7 @@ class ComputerUse(DesktopWrapper, ABC):
             env = env.env
         return View(self.display, frames)
 
-    def _step(self, action: Action | ActionError, run: _Run) -> None:
+    def _step(self, action: Action | RefusedAction, run: _Run) -> None:
         observation, reward, run.terminated, run.truncated, info = self.env.step(action)
         if isinstance(self.desktop.performed, tuple):
             self.pointer = _moved(self.pointer, self.desktop.performed)

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import Action, parse_code
+from deskgym.envs.action.actions import Action, RefusedAction, parse_code
 from deskgym.envs.action.spaces import ComputerActionSpace
 from deskgym.envs.errors import ActionError
 from deskgym.envs.text_space import UnicodeText
@@ -211,15 +211,15 @@ class FramedActions(DesktopWrapper):
         return self.env.step(self.inward(action))
 
     def inward(self, action: Any) -> Any:
-        """The action in the inner frame, or the ActionError that stands for it; what is not understood stays."""
-        form = self.desktop.action_form
+        """The action in the inner frame, or the RefusedAction that stands for it; what is not understood stays."""
+        form = self.desktop.actions.name
         try:
             if self.frame is not None and form == "computer" and isinstance(action, Mapping):
                 return self.frame.action(action)
             if self.frame is not None and form == "code" and isinstance(action, str):
                 return self.frame.code(action, self._marks())
         except ActionError as error:
-            return error
+            return RefusedAction(error)
         return action
 
     def _marks(self) -> list[Point] | None:
@@ -243,7 +243,7 @@ class FramedActions(DesktopWrapper):
         Raises:
             ValueError: what is inside takes actions of a form that has no points.
         """
-        form, space = self.desktop.action_form, self.env.action_space
+        form, space = self.desktop.actions.name, self.env.action_space
         has_points = {
             "computer": isinstance(space, spaces.Dict) and "point" in space.spaces,
             "code": getattr(space, "programs", type(space) is UnicodeText),

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import STOPS, Action
-from deskgym.envs.action.discrete import DiscreteActions, Verb
+from deskgym.envs.action.discrete import DiscreteActions
+from deskgym.envs.action.discrete_verbs import Verb
 from deskgym.envs.errors import ActionError, GuestCallError, MachineError, near
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
@@ -89,7 +90,7 @@ class GuiOnly(DesktopWrapper):
         self._pointer: tuple[float, float] | None = None
         if env.action_space is self.desktop.action_space and isinstance(env.action_space, UnicodeText):
             self.action_space = GuiPrograms(env.action_space.max_length)
-        self.desktop.reads_elements = True
+        self.desktop.observer.reads_elements = True
         self.desktop.guards.append(self._guard)
         if self.desktop.discrete is not None:
             self.desktop.discrete.limits.append(self._limit)

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.action.discrete import DiscreteActions
 from deskgym.envs.errors import ActionError
 from deskgym.wrappers.base import DesktopWrapper
@@ -69,10 +70,10 @@ class JointDiscrete(DesktopWrapper):
         gymnasium.utils.RecordConstructorArgs.__init__(self)
         super().__init__(env)
         if self.desktop.discrete is None:
-            raise ValueError(f"JointDiscrete needs action='discrete'; the env's is {self.desktop.action_form!r}")
+            raise ValueError(f"JointDiscrete needs action='discrete'; the env's is {self.desktop.actions.name!r}")
         self.discrete: DiscreteActions = self.desktop.discrete
         _, targets, arguments = self.discrete.nvec
-        self.rows, self.arguments = self.desktop.max_elements, arguments
+        self.rows, self.arguments = self.desktop.observer.max_elements, arguments
         self.blocks: list[Block] = []
         start = 0
         for number, verb in enumerate(self.discrete.verbs):
@@ -93,7 +94,7 @@ class JointDiscrete(DesktopWrapper):
             try:
                 action = self.split(action)
             except ActionError as error:
-                action = error  # which the env raises, or tells in the feedback
+                action = RefusedAction(error)
         return self.env.step(action)
 
     def action_masks(self) -> NDArray[np.bool_]:

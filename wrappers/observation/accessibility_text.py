@@ -9,7 +9,7 @@ import gymnasium
 from gymnasium import spaces
 
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
-from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.texts import TEXT_LENGTHS
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.element_rules import check_preset, kept_rows
@@ -85,7 +85,7 @@ class AccessibilityText(DesktopWrapper):
             raise ValueError(f"part={part!r} is there already and is no text; choose another name")
         limit = min(budget, MAX_CHARACTERS) if budget is not None and unit == "characters" else MAX_CHARACTERS
         self.observation_space = spaces.Dict({**parts, part: UnicodeText(limit)})
-        self.desktop.reads_elements = True
+        self.desktop.observer.reads_elements = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -120,7 +120,7 @@ class AccessibilityText(DesktopWrapper):
         )
 
     def _shortest(self) -> str:
-        ending = ENDINGS[self.preset].format(self.desktop.max_elements)
+        ending = ENDINGS[self.preset].format(self.desktop.observer.max_elements)
         if self.form == "xml":
             return Xml(NO_ELEMENTS, [], self.preset).text(0, ending)
         return "\n".join([*table(NO_ELEMENTS, [], self.preset), ending])

@@ -12,7 +12,8 @@ from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
 from deskgym.envs.guest.protocol import STATE_BITS
-from deskgym.envs.observation.elements import Elements, cell_text, one_line, shown_states
+from deskgym.envs.observation.elements import Elements, cell_text, shown_states
+from deskgym.envs.observation.texts import one_line
 from deskgym.wrappers.observation.element_rules import tag
 
 Row = tuple[int, Sequence[int], Sequence[str]]

@@ -13,8 +13,7 @@ from gymnasium import spaces
 from deskgym.envs.action.actions import Action
 from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.errors import ActionError
-from deskgym.envs.observation.elements import code_feedback, cut_text
-from deskgym.envs.observation.spaces import TEXT_LENGTHS
+from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback, cut_text
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.responses import Unreadable, code_actions, computer_actions
 from deskgym.wrappers.base import DesktopWrapper
@@ -96,7 +95,7 @@ class ExecutionFeedback(DesktopWrapper):
         super().__init__(env)
         if mode not in MODES:
             raise ValueError(f"mode={mode!r}; legal are {', '.join(map(repr, MODES))}")
-        self.form = self.desktop.action_form
+        self.form = self.desktop.actions.name
         if self.form not in ("code", "computer"):
             raise ValueError(f"ExecutionFeedback is for action='code' and action='computer'; it is {self.form!r}")
         self.stop_on_failure, self.bare, self.mode = stop_on_failure, bare, mode

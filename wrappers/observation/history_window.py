@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import as_code
 from deskgym.envs.errors import near
-from deskgym.envs.observation.elements import code_feedback, cut_text
+from deskgym.envs.observation.texts import code_feedback, cut_text
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.messages import NO_ACTION, Message, message, observed

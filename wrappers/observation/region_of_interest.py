@@ -56,10 +56,10 @@ class RegionOfInterest(FramedActions):
         if follow is not None and follow not in FOLLOWS:
             legal = ", ".join(map(repr, FOLLOWS))
             raise ValueError(f"follow={follow!r}; legal are None, {legal}{near(follow, FOLLOWS)}")
-        if follow == "pointer" and self.desktop.action_form == "code":
+        if follow == "pointer" and self.desktop.actions.name == "code":
             raise ValueError("follow='pointer' cannot see where a program leaves the pointer; use 'focus' or 'window'")
         if follow in ("window", "focus"):
-            self.desktop.reads_elements = True
+            self.desktop.observer.reads_elements = True
         self.follow = follow
         self.start = self.region = _box(box, size)
         self.set_frame(Frame(self.start[2:], self.start))

@@ -10,11 +10,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import VERBS, Action, parse_code
-from deskgym.envs.action.discrete import InvalidAction
+from deskgym.envs.action.actions import VERBS, Action, RefusedAction, parse_code
 from deskgym.envs.action.spaces import action_from_sample
-from deskgym.envs.errors import ActionError
-from deskgym.envs.observation.elements import NO_ELEMENTS, Elements, cut_lines
+from deskgym.envs.errors import ActionError, InvalidAction
+from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.observation.texts import cut_lines
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.mark_actions import Point, point_of, with_marks
 from deskgym.wrappers.base import DesktopWrapper
@@ -105,9 +105,9 @@ class SetOfMark(DesktopWrapper):
         if table:
             parts["marks"] = UnicodeText(MAX_TABLE)
         self.observation_space = spaces.Dict(parts)
-        self.desktop.reads_elements = True
+        self.desktop.observer.reads_elements = True
         self._frames = _frames(env)
-        if self.desktop.action_form == "computer" and isinstance(env.action_space, spaces.Dict):
+        if self.desktop.actions.name == "computer" and isinstance(env.action_space, spaces.Dict):
             numbers = {part: spaces.Discrete(max_marks + 1) for part, _, _ in _MARKS}
             self.action_space = spaces.Dict({**env.action_space.spaces, **numbers})
 
@@ -137,8 +137,8 @@ class SetOfMark(DesktopWrapper):
         """
         try:
             action = self._translate(action)
-        except (ActionError, InvalidAction) as error:
-            action = error  # which the env raises, or tells in the feedback
+        except ActionError as error:
+            action = RefusedAction(error)
         observation, reward, terminated, truncated, info = self.env.step(action)
         seen = NO_ELEMENTS if "fault" in info else self.desktop.elements  # a broken machine has an empty frame
         return self.mark(observation, seen), float(reward), terminated, truncated, info
@@ -172,10 +172,10 @@ class SetOfMark(DesktopWrapper):
             ActionError: it is not legal.
             InvalidAction: a sample that names a mark that there is not.
         """
-        if isinstance(action, str) and self.desktop.action_form == "code":
+        if isinstance(action, str) and self.desktop.actions.name == "code":
             program = parse_code(action)
             return action if isinstance(program, Action) else self._program(program, action)
-        if self.desktop.action_form != "computer" or not isinstance(action, Mapping):
+        if self.desktop.actions.name != "computer" or not isinstance(action, Mapping):
             return action
         if "mark" not in action and "to_mark" not in action:
             return action

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym._version import __version__
-from deskgym.envs.action.actions import Action
+from deskgym.envs.action.actions import Action, RefusedAction
 from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
+from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.episode import needs_of
 from deskgym.envs.errors import ActionError, MachineError
-from deskgym.envs.machine_env import MachineEnv
 from deskgym.envs.machines.packages import package_versions
-from deskgym.wrappers.base import DesktopWrapper
+from deskgym.wrappers.base import MachineWrapper
 from deskgym.wrappers.recording.recorded_state import keep
 from deskgym.wrappers.recording.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
 from deskgym.wrappers.recording.writer import RecordingWriter
@@ -34,7 +34,7 @@ _ON_HOST = ("sandbox", "process")  # machines that run the host's own programs
 _OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their own in the recording
 
 
-class RecordEpisode(DesktopWrapper):
+class RecordEpisode(MachineWrapper):
     """Records each episode of a ``DesktopEnv`` or an ``AnalysisEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording.recording``; ``deskgym view`` makes a page of it and
@@ -58,8 +58,6 @@ class RecordEpisode(DesktopWrapper):
         >>> env = RecordEpisode(env, "out")  # doctest: +SKIP
     """
 
-    wraps = MachineEnv
-
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)
@@ -76,8 +74,8 @@ class RecordEpisode(DesktopWrapper):
         """Reset the env, and begin a new folder."""
         self._end()
         observation, info = self.env.reset(seed=seed, options=options)
-        assert self.desktop.task is not None  # reset has drawn it
-        self.episode_folder = _new_folder(self.folder, self.desktop.task.id)
+        assert self.inner.task is not None  # reset has drawn it
+        self.episode_folder = _new_folder(self.folder, self.inner.task.id)
         self._writer = RecordingWriter(self.episode_folder)
         self._writer.file(META, self._meta(seed, options))
         self._steps, self._asked = 0, ""
@@ -112,8 +110,8 @@ class RecordEpisode(DesktopWrapper):
         broken = "fault" in info
         start = time.perf_counter()
         line["frame"] = None if broken else self._writer.frame(self._frame(observation))
-        if not broken and len(self.desktop.elements):
-            elements = self.desktop.elements
+        if not broken and isinstance(self.inner, DesktopEnv) and len(self.inner.elements):
+            elements = self.inner.elements
             line["elements"] = self._writer.elements(elements.rows, elements.texts, elements.cut)
         line["feedback"] = str(observation.get("feedback", ""))
         if texts := self._new_turn():
@@ -125,7 +123,7 @@ class RecordEpisode(DesktopWrapper):
 
     def _new_turn(self) -> dict[str, str]:
         """What a conversation's agent may know, where a turn begins; {} within a turn and for desktops."""
-        inner = self.env.unwrapped
+        inner = self.inner
         if not isinstance(inner, AnalysisEnv) or inner.conversation is None:
             return {}
         texts = dict(inner.conversation.texts())
@@ -135,7 +133,7 @@ class RecordEpisode(DesktopWrapper):
     def _told(self, action: Any, info: Mapping[str, Any]) -> dict[str, Any]:
         """The action as the recording's format has it: what was given, and what was really performed."""
         before, self._steps = self._steps, int(info.get("step", self._steps))
-        given, performed = action_json(action), self.desktop.performed
+        given, performed = action_json(action), self.inner.performed
         if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
             return {"action": given}
         if isinstance(performed, Question):
@@ -143,7 +141,7 @@ class RecordEpisode(DesktopWrapper):
         if isinstance(performed, str):
             return {"action": given} | ({"performed": performed} if performed != given else {})
         done = [part.to_dict() for part in performed]
-        if self.desktop.action_form != "computer":
+        if self.inner.actions.name != "computer":
             return {"action": given, "performed": done}
         says_the_same = isinstance(given, dict) and done[0] | given == done[0]
         return {"action": done[0]} | ({} if says_the_same else {"given": given})
@@ -153,18 +151,18 @@ class RecordEpisode(DesktopWrapper):
             if part in observation:
                 return np.ascontiguousarray(observation[part], np.uint8)
         try:
-            return self.desktop.machine.display.capture()
+            return self.inner.machine.display.capture()
         except MachineError:
             return None  # the machine has no screen, or broke: its next use says so
 
     def _finish(self) -> None:
         """The episode ended: its verdict and state, then wait for the files."""
         assert self._writer is not None  # the callers have seen to it
-        if self.desktop.verdict is not None:
-            self._writer.file(VERDICT, self.desktop.verdict.to_dict())
-        scored_again = not isinstance(self.env.unwrapped, AnalysisEnv)
-        if self.keep_state and scored_again and self.desktop.final is not None:
-            self._writer.file(STATE, keep(self.desktop.final))
+        if self.inner.verdict is not None:
+            self._writer.file(VERDICT, self.inner.verdict.to_dict())
+        scored_again = not isinstance(self.inner, AnalysisEnv)
+        if self.keep_state and scored_again and self.inner.final is not None:
+            self._writer.file(STATE, keep(self.inner.final))
         self._end()
 
     def _end(self) -> None:
@@ -173,7 +171,7 @@ class RecordEpisode(DesktopWrapper):
             writer.close()
 
     def _meta(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
-        task, spec, machine = self.desktop.task, self.desktop.spec, self.desktop.machine.kind
+        task, spec, machine = self.inner.task, self.inner.spec, self.inner.machine.kind
         assert task is not None  # reset has drawn it
         made, inner = dict(spec.kwargs) if spec else {}, self.env.spec
         return {
@@ -192,14 +190,11 @@ class RecordEpisode(DesktopWrapper):
             },
             "seed": seed,
             "options": options,
-            "vocabulary": self.desktop.vocabulary.text(),
+            **self.inner.describe(),
             "wrappers": [wrapper.name for wrapper in inner.additional_wrappers] if inner else [],
             "env_id": spec.id if spec else None,
             "env": made,
-            "screen_size": list(self.desktop.screen_size),
-            "action_form": self.desktop.action_form,
-            "observation": list(self.desktop.parts),
-            "step_limit": self.desktop.step_limit,
+            "step_limit": self.inner.step_limit,
             "machine": machine,
             "versions": self._versions(needs_of(task).packages, machine),
             "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -207,7 +202,7 @@ class RecordEpisode(DesktopWrapper):
 
     def _versions(self, packages: Sequence[str], machine: str) -> dict[str, str]:
         """Of this package, and of what runs in the machine."""
-        libraries = LIBRARIES if isinstance(self.env.unwrapped, AnalysisEnv) else ()
+        libraries = LIBRARIES if isinstance(self.inner, AnalysisEnv) else ()
         return _versions(libraries) | (package_versions(packages) if machine in _ON_HOST else {})
 
 
@@ -223,6 +218,8 @@ def action_json(action: Any) -> Any:
         if "action_type" not in action and not isinstance(action.get("action", ""), str):
             action = _sample_json(action)
         return {str(name): action_json(value) for name, value in action.items()}
+    if isinstance(action, RefusedAction):
+        return repr(action.error)
     if isinstance(action, np.ndarray | np.generic):
         return action.tolist()
     if isinstance(action, list | tuple):

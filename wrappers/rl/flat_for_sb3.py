@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import Action
+from deskgym.envs.action.actions import Action, RefusedAction
 from deskgym.envs.action.discrete import DiscreteConfig
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.errors import ActionError
@@ -98,7 +98,7 @@ class FlatForSB3(DesktopWrapper):
             self.action_space = self._form.space
         elif not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete):
             raise ValueError(
-                f"FlatForSB3 got action={self.desktop.action_form!r} with a {type(env.action_space).__name__} space; "
+                f"FlatForSB3 got action={self.desktop.actions.name!r} with a {type(env.action_space).__name__} space; "
                 "Stable-Baselines3 can learn action='discrete', or action='computer' with the observation 'vocabulary'"
             )
         self._has_vocabulary = discrete is not None or "vocabulary" in parts
@@ -123,7 +123,7 @@ class FlatForSB3(DesktopWrapper):
         Raises:
             ActionError: the action is not legal (unless ``invalid_action="feedback"``).
         """
-        if self._form is not None and not isinstance(action, Action | ActionError | Mapping):
+        if self._form is not None and not isinstance(action, Action | RefusedAction | Mapping):
             action = self._inward(self._form, action)
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._observe(observation, info), reward, terminated, truncated, info
@@ -134,19 +134,19 @@ class FlatForSB3(DesktopWrapper):
         Of a computer action, all but the texts that the task's vocabulary does not have.
         """
         if self._form is not None:
-            return self._form.masks(self.desktop.vocabulary)
+            return self._form.masks(self.desktop.observer.vocabulary)
         masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()
         return masks
 
-    def _inward(self, form: NumberedAction, action: Any) -> dict[str, Any] | ActionError:
+    def _inward(self, form: NumberedAction, action: Any) -> dict[str, Any] | RefusedAction:
         try:
-            return form.read(action, self.desktop.vocabulary)
+            return form.read(action, self.desktop.observer.vocabulary)
         except ActionError as error:
-            return error  # which the env raises, or tells in the feedback
+            return RefusedAction(error)
 
     def _space(self) -> spaces.Dict:
         result: dict[str, spaces.Space[Any]] = {}
-        rows = self.desktop.max_elements
+        rows = self.desktop.observer.max_elements
         own: list[tuple[str, spaces.Space[Any]]] = [(part.name, part.space) for part in self._flat]
         if self._has_elements:
             own += [("elements", unit_box(rows * len(FEATURES))), ("element_texts", text_box(rows * self.ngrams))]
@@ -167,11 +167,11 @@ class FlatForSB3(DesktopWrapper):
         result = {part.name: part.of(observation) for part in self._flat}
         if self._has_elements:
             elements = NO_ELEMENTS if "fault" in info else self.desktop.elements  # a broken machine shows nothing
-            rows = self.desktop.max_elements
+            rows = self.desktop.observer.max_elements
             result["elements"] = element_features(elements, rows, self.desktop.screen_size).reshape(-1)
             result["element_texts"] = element_texts(elements, rows, self.ngrams).reshape(-1)
         if self._has_vocabulary:
-            result["vocabulary"], result["vocabulary_kinds"] = self._vocabulary(self.desktop.vocabulary)
+            result["vocabulary"], result["vocabulary_kinds"] = self._vocabulary(self.desktop.observer.vocabulary)
         return result
 
     def _vocabulary(self, vocabulary: Vocabulary) -> tuple[Array, Array]:

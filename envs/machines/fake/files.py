@@ -21,7 +21,6 @@ class Node:
     content: bytes | str | None
     mode: int
     time: float = 0.0
-    owner: str = "agent"
 
     @property
     def type(self) -> str:
@@ -71,7 +70,7 @@ class FakeFiles:
             raise GuestCallError(f"Is a directory: {path}", kind="IsADirectoryError")
         return node.content
 
-    def write(self, path: str, data: bytes, mode: int | None = None, owner: str = "agent") -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Write a file, and make its parents."""
         path = self.resolve(path)
         self.make_folder(posixpath.dirname(path))
@@ -80,7 +79,7 @@ class FakeFiles:
             raise GuestCallError(f"Is a directory: {path}", kind="IsADirectoryError")
         if mode is None:
             mode = 0o644 if old is None else old.mode
-        self.nodes[path] = Node(data, mode & 0o777, time.time(), owner)
+        self.nodes[path] = Node(data, mode & 0o777, time.time())
 
     def make_folder(self, path: str) -> None:
         """Make a folder and its parents."""

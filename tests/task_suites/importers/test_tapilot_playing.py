@@ -28,7 +28,7 @@ class Player:
 
     def __call__(self, root: Path, task: str, *texts: str, mode: str = "corrected") -> tuple[float, dict]:
         env = self.env(root, mode)
-        env.unwrapped.task_pattern = task
+        env.unwrapped.episodes.task_pattern = task
         env.reset()
         return self.steps(env, texts or tuple(env.unwrapped.oracle()))
 
@@ -129,7 +129,7 @@ def test_what_the_reference_fails_in_is_an_error_and_in_paper_mode_the_agents_fa
 
 def test_a_history_that_does_not_run_is_an_error_of_the_setup(play: Player, lines: Path) -> None:
     env = play.env(lines, "corrected")
-    env.unwrapped.task_pattern = "normal/22"
+    env.unwrapped.episodes.task_pattern = "normal/22"
     with pytest.raises((SetupError, MachineError), match="no_such_name"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         env.reset()
@@ -213,7 +213,7 @@ def test_a_model_is_carried_over_and_scored(play: Player, lines: Path) -> None:
 
 def test_a_clarification_may_be_asked_for(play: Player, folders: Path) -> None:
     env = play.env(folders, "corrected")
-    env.unwrapped.task_pattern = "ATP_tennis/short_ana/short_action/turn_2_short_1"
+    env.unwrapped.episodes.task_pattern = "ATP_tennis/short_ana/short_action/turn_2_short_1"
     env.reset()
     observation = env.step("ASK Which hand do you mean?")[0]
     assert observation["feedback"] == "User: Keep the players who play with the left hand."

@@ -131,7 +131,7 @@ def test_click_submit_done_are_enough(env, rung):
     assert (verbs, reward, terminated, truncated) == (STEPS[rung], 1.0, True, False)
     env.reset(options={"task": env.task.id})
     last = list(env.task.wrong_attempts.values())[-1]  # all of them: deskgym verify
-    _, (_, reward, terminated, _, info) = play(env, env.play(last(env.screen)))
+    _, (_, reward, terminated, _, info) = play(env, env.scripted(last(env.screen)))
     assert (reward, terminated, info["verdict"]["error"]) == (0.0, True, None)
 
 
@@ -139,7 +139,7 @@ def test_click_submit_done_are_enough(env, rung):
 def test_plot_and_variable_may_be_done_in_any_order(env):
     env.reset(seed=0, options={"task": "ladder/4-plot-and-variable"})
     name = {e.name: k for k, e in enumerate(env.elements) if e.role == "page tab"}
-    words = list(env.vocabulary.texts)
+    words = list(env.observer.vocabulary.texts)
     params = env.task.params
 
     def text():

@@ -11,8 +11,8 @@ from scienceboard_files import CURVE, GIVEN, SPHERE, UPSTREAM, file_of, given, i
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
-from deskgym.agents.playing import play
 from deskgym.cli.main import main
+from deskgym.cli.playing import play
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
 from deskgym.envs.errors import SetupError, TaskError
@@ -230,7 +230,7 @@ def problems(task_ids: list[str], action: str, mode: str = "corrected") -> list[
     found = []
     try:
         for task_id in task_ids:
-            wrong = list(env.unwrapped.suite.get(task_id).wrong_attempts)  # type: ignore[attr-defined]
+            wrong = list(env.unwrapped.episodes.suite.get(task_id).wrong_attempts)  # type: ignore[attr-defined]
             for attempt in attempts_of(task_id, wrong):
                 result = play(env, make_agent(attempt.agent), seed=3, options={"task": task_id})
                 if (result.outcome, result.score) not in (("solved", 1.0), ("failed", 0.0)) or (
