@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     programs, extra = _wanted(arguments.suite)
     wanted = packages(arguments.suite if arguments.suite in ALONE else "core")
-    wanted += [package for name in programs for package in load_program(name).packages]
+    own = [f"{arguments.suite}/programs"]  # of a folder of task files
+    wanted += [package for name in programs for package in load_program(name, own).packages]
     installed = package_versions(wanted)
     debian = [name for name in dict.fromkeys(wanted) if name not in installed]
     python = missing_of(extra) if extra else []
@@ -67,7 +68,8 @@ def _missing_layers(programs: Sequence[str]) -> list[Entry]:
 
 def _wanted(name: str) -> tuple[Sequence[str], str]:
     """The programs of a suite or of a folder of task files, or the one of that name; and the suite's extra."""
-    from deskgym.task_suites import find_entry
+    from deskgym.envs.episode import KnowsNeeds
+    from deskgym.task_suites import find_entry, load_suite
     from deskgym.task_suites.programs import program_names
 
     if name in ALONE:
@@ -75,7 +77,10 @@ def _wanted(name: str) -> tuple[Sequence[str], str]:
     if name in program_names():
         return (name,), ""
     entry = find_entry(name)  # its error names near matches
-    return entry.programs, entry.extra
+    if name in SUITES:
+        return entry.programs, entry.extra
+    tasks = load_suite(name)  # a folder of task files may use all programs, so look which it uses
+    return (tasks.needs().programs if isinstance(tasks, KnowsNeeds) else ()), entry.extra
 
 
 def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:

@@ -70,11 +70,9 @@ class MachineBuilder:
         """Raise MachineError where a program of the task's is not installed where it would run."""
         if needs.packages and self._runs_host_programs and (missing := missing_packages(needs.packages)):
             programs = ", ".join(needs.programs) or "a program of the task"
-            command = (
-                f"deskgym install {' '.join(needs.programs)}" if needs.programs else f"apt-get install {missing[0]}"
-            )
             raise MachineError(
-                f"{programs} is not installed: there is no Debian package {', '.join(missing)} here; run `{command}`",
+                f"{programs} is not installed: there is no Debian package {', '.join(missing)} here; run `deskgym "
+                f"install` with the suite's name or folder, or `sudo apt-get install {' '.join(missing)}`",
                 kind="not_installed",
             )
 

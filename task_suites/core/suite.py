@@ -13,6 +13,7 @@ import numpy as np
 from deskgym.envs.episode import Script, TaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
@@ -182,6 +183,15 @@ class TaskSuite(SeededTasks[Task]):
     def splits(self) -> list[str]:
         """The names of all splits."""
         return sorted({split for template in self.templates.values() for split in template.file.splits})
+
+    def needs(self, pattern: str | None = None, split: str | None = None) -> Needs:
+        """What all tasks that match ``pattern`` and ``split`` need together.
+
+        Raises:
+            TaskError: nothing matches.
+        """
+        ids = matching(self, pattern and pattern.partition("#")[0], split)
+        return Needs.merged(*(self.templates[task_id].needs for task_id in ids))
 
     def proof_inputs(self, task_id: str) -> ProofInputs:
         """What the proof of a template depends on."""
