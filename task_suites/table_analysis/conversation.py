@@ -5,28 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, MachineError
-from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import FORGETTING, Kernel, KernelLimits
+from deskgym.task_suites.table_analysis.dialogue import Dialogue, score_of
 from deskgym.task_suites.table_analysis.judging import JudgeError, all_wrong, judge
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, described
-from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome, Past, Turn
+from deskgym.task_suites.table_analysis.turns import Fact, IntentOutcome, Outcome, Past, Turn
 from deskgym.task_suites.table_analysis.users import User, own_words
-from deskgym.task_suites.table_analysis.users_openai import UserError
 
-STEPS = 5
-"""Actions per turn: the paper's limit for ReAct (section 5)."""
-
-ASKED_ENOUGH = "I have answered what I could; please go on."
 _LETTER = re.compile(r"\(?([A-J])[).:]?\Z", re.IGNORECASE)
 
 
-class Conversation:
-    """Implements ``deskgym.envs.analysis.ConversationLike``.
+class Conversation(Dialogue):
+    """A dialogue of ours.
 
     Args:
         turns: one, with the reference's history; or all of a dialogue, whose history is then the agent's own.
@@ -39,44 +33,18 @@ class Conversation:
     def __init__(
         self, turns: Sequence[PreparedTurn], user: User, questions: int, mode: str, limits: KernelLimits | None = None
     ) -> None:
-        self.turns, self.mode = tuple(turns), mode
-        self.outcomes: list[Outcome] = []
-        self._user, self._questions, self._limits = user, questions, limits or KernelLimits()
+        super().__init__(len(turns), user, questions, mode)
+        self.turns, self._limits = tuple(turns), limits or KernelLimits()
+        self.notes = () if mode == "corrected" else ("compared as the paper does",)
         self._said = [_past_text(past) for past in self.turns[0].history]
-        self._now: list[str] = []
-        self._executed: list[str] = []
-        self._whole: list[str] = []  # those that ended without an error: what follows an error has not been run
-        self._asked: list[str] = []
 
     @property
     def present(self) -> PreparedTurn:
         """The turn that it is at; the last one when it is over."""
         return self.turns[min(len(self.outcomes), len(self.turns) - 1)]
 
-    @property
-    def step_limit(self) -> int:
-        """See ``ConversationLike``."""
-        return STEPS
-
-    @property
-    def over(self) -> bool:
-        """See ``ConversationLike``."""
-        return len(self.outcomes) == len(self.turns)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """See ``ConversationLike``."""
-        if not self.outcomes:
-            return None
-        broken = [outcome.error for outcome in self.outcomes if outcome.error]
-        checks = tuple(check for outcome in self.outcomes for check in _checks(outcome, len(self.turns) > 1))
-        score = sum(score_of(outcome) for outcome in self.outcomes) / len(self.turns)
-        if broken:
-            return Verdict(0.0, checks, "; ".join(broken))
-        return Verdict(score, checks, notes=() if self.mode == "corrected" else ("compared as the paper does",))
-
     def texts(self) -> dict[str, str]:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         prepared = self.present
         turn, library = prepared.turn, prepared.library
         return {
@@ -86,35 +54,20 @@ class Conversation:
             "library": "" if library is None else library.documentation,
         }
 
-    def ask(self, question: str) -> str:
-        """See ``ConversationLike``."""
-        if len(self._asked) >= self._questions:
-            return ASKED_ENOUGH
-        self._asked.append(question)
+    def known(self, question: str) -> tuple[str, Sequence[Fact]]:
+        """See ``Dialogue``."""
         turn = self.present.turn
-        try:
-            answer = self._user(own_words(question, turn.query), turn.facts)
-        except UserError as error:
-            raise MachineError(f"the simulated user does not answer: {error}", "user") from error
-        self._now.append(f"Analyst: {question}\nUser: {answer}")
-        return answer
-
-    def ran(self, code: str, feedback: str, whole: bool) -> None:
-        """See ``ConversationLike``."""
-        self._executed.append(code)
-        if whole:
-            self._whole.append(code)
-        self._now.append(f"```python\n{code}\n```\nOutput:\n{feedback or '(none)'}")
+        return own_words(question, turn.query), turn.facts
 
     def open_kernel(self, machine: Machine) -> None:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         try:
             open_kernel(machine, self.turns[0], self._limits)
         except GuestCallError as error:
             raise MachineError(f"the kernel cannot be opened: {error}", "kernel") from error
 
     def submit(self, final: FinalState) -> float:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         judged = self.present
         outcome = self._judge(judged, final)
         self.outcomes.append(outcome)
@@ -123,14 +76,10 @@ class Conversation:
             *self._now,
             *([f"Analyst: {final.answer}"] if final.answer else []),
         ]
-        self._now, self._executed, self._whole, self._asked = [], [], [], []
+        self._begin_turn()
         if not self.over and not outcome.error:
             self._go_on(final.machine)
         return score_of(outcome) / len(self.turns)
-
-    def record(self) -> dict[str, Any]:
-        """See ``ConversationLike``."""
-        return {"mode": self.mode, "turns": [outcome.to_dict() for outcome in self.outcomes]}
 
     def _judge(self, prepared: PreparedTurn, final: FinalState) -> Outcome:
         turn = prepared.turn
@@ -229,28 +178,6 @@ def answered_letter(answer: str | None) -> str | None:
     """The letter of an answer such as ``"B"``, ``"b."`` or ``"(B)"``; None for anything else."""
     found = _LETTER.match((answer or "").strip())
     return found.group(1).upper() if found else None
-
-
-def score_of(outcome: Outcome) -> float:
-    """The share of intents that are right, in private modes times the recall (the paper's AccR)."""
-    if outcome.error or not outcome.intents:
-        return 0.0
-    share = sum(intent.correct for intent in outcome.intents) / len(outcome.intents)
-    return share * (1.0 if outcome.recall is None else outcome.recall)
-
-
-def _checks(outcome: Outcome, named: bool) -> list[CheckResult]:
-    prefix = f"{outcome.turn.split('#')[0].rpartition('/')[2]}: " if named else ""
-    if outcome.error:
-        return [CheckResult(f"{prefix}judge", "error", outcome.error)]
-    checks = [
-        CheckResult(f"{prefix}{intent.name}", "pass" if intent.correct else "fail", intent.message)
-        for intent in outcome.intents
-    ]
-    if outcome.recall is not None:
-        message = f"{outcome.recall:.0%} of the reference's private functions are called"
-        checks.append(CheckResult(f"{prefix}library", "pass" if outcome.recall == 1 else "fail", message, weight=0.0))
-    return checks
 
 
 def _past_text(past: Past) -> str:

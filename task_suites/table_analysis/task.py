@@ -13,7 +13,8 @@ from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import KernelLimits
 from deskgym.envs.needs import Needs
-from deskgym.task_suites.table_analysis.conversation import STEPS, Conversation, instruction, open_kernel
+from deskgym.task_suites.table_analysis.conversation import Conversation, instruction, open_kernel
+from deskgym.task_suites.table_analysis.dialogue import STEPS
 from deskgym.task_suites.table_analysis.domains import domain
 from deskgym.task_suites.table_analysis.guest import RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, prepare_turns

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, MachineError
-from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import Kernel, KernelLimits
 from deskgym.task_suites.importers.tapilot import scripts
@@ -22,20 +20,18 @@ from deskgym.task_suites.importers.tapilot.judging import TIMEOUT, Judge, Refere
 from deskgym.task_suites.importers.tapilot.recall import recall
 from deskgym.task_suites.importers.tapilot.scripts import PRED
 from deskgym.task_suites.importers.tapilot.turn import Scoring, UpstreamTurn
+from deskgym.task_suites.table_analysis.dialogue import Dialogue, score_of
 from deskgym.task_suites.table_analysis.guest import COMPARATORS, RESULTS
-from deskgym.task_suites.table_analysis.turns import IntentOutcome, Outcome
+from deskgym.task_suites.table_analysis.turns import Fact, IntentOutcome, Outcome
 from deskgym.task_suites.table_analysis.users import User
 
-STEPS = 5
-"""Actions per turn: the paper's limit for ReAct (section 5)."""
 SHOWN_ROWS = 3
-ENOUGH = "I have answered what I could; please go on."
 _SPEAKERS = {"user": "User", "assistant": "Analyst", "system": "Note"}
 _LIMITS = KernelLimits(output=1 << 16)
 
 
-class TapilotConversation:
-    """Implements ``deskgym.envs.analysis.ConversationLike`` for one turn with the reference's history.
+class TapilotConversation(Dialogue):
+    """One turn with the reference's history.
 
     Args:
         turn: which.
@@ -46,8 +42,6 @@ class TapilotConversation:
         references: what references of turns have made so far, by id; this one's is added.
     """
 
-    step_limit = STEPS
-
     def __init__(
         self,
         turn: UpstreamTurn,
@@ -57,37 +51,12 @@ class TapilotConversation:
         scoring: Scoring,
         references: MutableMapping[str, Reference],
     ) -> None:
-        self.turn, self.collection, self.scoring = turn, collection, scoring
-        self.outcome: Outcome | None = None
-        self._user, self._questions, self._references = user, questions, references
-        self._now: list[str] = []
-        self._executed: list[str] = []
-        self._asked: list[str] = []
-
-    @property
-    def over(self) -> bool:
-        """See ``ConversationLike``."""
-        return self.outcome is not None
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """See ``ConversationLike``."""
-        outcome = self.outcome
-        if outcome is None:
-            return None
-        if outcome.error:
-            return Verdict(0.0, (CheckResult("judge", "error", outcome.error),), outcome.error, self.turn.notes)
-        checks = [
-            CheckResult(intent.name, "pass" if intent.correct else "fail", intent.message) for intent in outcome.intents
-        ]
-        if outcome.recall is not None:
-            message = f"{outcome.recall:.0%} of the reference's private functions are used"
-            checks.append(CheckResult("library", "pass" if outcome.recall == 1 else "fail", message, weight=0.0))
-        notes = (*self.turn.notes, *(("scored as published",) if self.scoring == "paper" else ()))
-        return Verdict(self._score(), tuple(checks), notes=notes)
+        super().__init__(1, user, questions, scoring)
+        self.turn, self.collection, self.scoring, self._references = turn, collection, scoring, references
+        self.notes = (*turn.notes, *(("scored as published",) if scoring == "paper" else ()))
 
     def texts(self) -> dict[str, str]:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         return {
             "instruction": instruction(self.turn),
             "dialogue": "\n\n".join((*self._history, *self._now)),
@@ -108,34 +77,23 @@ class TapilotConversation:
     def _names(self) -> tuple[str, ...]:
         return self.collection.tables(self.turn)
 
-    def ask(self, question: str) -> str:
-        """See ``ConversationLike``."""
-        if len(self._asked) >= self._questions:
-            return ENOUGH
-        self._asked.append(question)
-        facts = facts_of(self.turn.reference_code) if self.turn.action == "clarification" else ()
-        answer = self._user(question, facts)
-        self._now.append(f"Analyst: {question}\nUser: {answer}")
-        return answer
-
-    def ran(self, code: str, feedback: str, whole: bool) -> None:
-        """See ``ConversationLike``."""
-        self._executed.append(code)
-        self._now.append(f"```python\n{code}\n```\nOutput:\n{feedback or '(none)'}")
+    def known(self, question: str) -> tuple[str, Sequence[Fact]]:
+        """See ``Dialogue``."""
+        return question, facts_of(self.turn.reference_code) if self.turn.action == "clarification" else ()
 
     def open_kernel(self, machine: Machine) -> None:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         open_kernel(machine, self.turn, self.collection)
 
     def submit(self, final: FinalState) -> float:
-        """See ``ConversationLike``."""
+        """See ``Dialogue``."""
         error, intents = None, list[tuple[bool, str]]()
         try:
             intents = self._judged(final)
         except (GuestCallError, MachineError) as broken:
             error = f"{self.turn.id}: {broken}"
         turn = self.turn
-        self.outcome = Outcome(
+        outcome = Outcome(
             turn=turn.id,
             domain=turn.domain,
             mode=turn.mode,
@@ -153,11 +111,8 @@ class TapilotConversation:
             asked=tuple(self._asked),
             error=error,
         )
-        return self._score()
-
-    def record(self) -> Mapping[str, Any]:
-        """See ``ConversationLike``."""
-        return {"mode": self.scoring, "turns": [self.outcome.to_dict()] if self.outcome else []}
+        self.outcomes.append(outcome)
+        return score_of(outcome)
 
     def _intents(self) -> list[tuple[str, str]]:
         """Name and kind of each intent."""
@@ -217,14 +172,6 @@ class TapilotConversation:
             return None
         head = scripts.head_cell(turn.template, False) if turn.template else ""
         return recall(turn.reference_code, self._executed, head, self.collection.functions, self.scoring)
-
-    def _score(self) -> float:
-        """The share of intents that are right, in private modes times the recall (the paper's AccR)."""
-        outcome = self.outcome
-        if outcome is None or outcome.error or not outcome.intents:
-            return 0.0
-        share = sum(intent.correct for intent in outcome.intents) / len(outcome.intents)
-        return share * (1.0 if outcome.recall is None else outcome.recall)
 
 
 def open_kernel(machine: Machine, turn: UpstreamTurn, collection: Collection) -> None:

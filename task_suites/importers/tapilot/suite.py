@@ -16,9 +16,10 @@ from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.json_files import Problem
 from deskgym.task_suites.importers.published import PublishedTasks
 from deskgym.task_suites.importers.tapilot import scripts
-from deskgym.task_suites.importers.tapilot.conversation import STEPS, TapilotConversation, instruction, open_kernel
+from deskgym.task_suites.importers.tapilot.conversation import TapilotConversation, instruction, open_kernel
 from deskgym.task_suites.importers.tapilot.facts import facts_of
 from deskgym.task_suites.importers.tapilot.judging import PICKLES, Reference
+from deskgym.task_suites.table_analysis.dialogue import STEPS
 from deskgym.task_suites.table_analysis.turns import LETTERS
 
 SOURCE = "Tapilot-Crossing (data CC BY-NC 4.0, the user's own copy)"
