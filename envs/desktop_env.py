@@ -31,7 +31,8 @@ from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
 
 ACTIONS = ("computer", "code", "discrete")
-LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000)  # the evaluator must see what the last action brings about
+LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
+"""How the last action is waited for: the evaluator must see all that it brings about."""
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -90,7 +91,7 @@ class DesktopEnv(MachineEnv):
         action: str = "computer",
         max_steps: int | None = None,
         render_mode: str | None = None,
-        settle: Mapping[str, float] | None = None,
+        settle: Mapping[str, Any] | None = None,
         max_elements: int = 512,
         code_timeout: float = 30.0,
         invalid_action: str = "raise",

@@ -34,6 +34,10 @@ class ServiceError(DeskgymError):
     """A service beside the desktop did not start, has ended, or did not do what it was asked for."""
 
 
+class ServiceDown(ServiceError):
+    """A program of a service has ended. While an episode is evaluated, its agent is to blame: the check fails."""
+
+
 class MachineError(DeskgymError):
     """The machine broke or cannot be had: infrastructure, never the agent's command.
 

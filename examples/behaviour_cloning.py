@@ -30,8 +30,8 @@ from torch.nn.functional import cross_entropy
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import Agent, RandomAgent
+from deskgym.agents.playing import play
 from deskgym.agents.pointer_policy import READS, PointerNet
-from deskgym.cli.playing import play
 from deskgym.datasets import collect_demos, episodes_of
 from deskgym.datasets.demos import DemoFolder, write_demos
 from deskgym.workers import run_jobs

@@ -61,6 +61,7 @@ ENTRIES = (
     SuiteEntry(
         name="data_engineering",
         gym_id="deskgym/DataEngineering-v0",
+        programs=("calc",),
         importers={"spider2v": ""},
     ),
     SuiteEntry(
@@ -73,6 +74,7 @@ ENTRIES = (
     SuiteEntry(
         name="bpm",
         gym_id="deskgym/BPM-v0",
+        programs=("chromium", "postgresql", "helpdesk"),
         importers={"wonderbread": ""},
     ),
     SuiteEntry(

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Play; 0 when every episode was played to a verdict, whatever it said."""
     from deskgym.agents.loading import make_agent
-    from deskgym.cli.playing import play
+    from deskgym.agents.playing import play
 
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.loading import make_agent
-from deskgym.cli.playing import play
+from deskgym.agents.playing import play
 from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
 from deskgym.workers import run_jobs
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
 from deskgym.agents.base import EpisodeResult
+from deskgym.agents.playing import play
 from deskgym.agents.scripted import OracleAgent
-from deskgym.cli.playing import play
 from deskgym.datasets.collector import EpisodeCollector
 from deskgym.datasets.episode_files import SUFFIX, EpisodeFiles, write_episode
 from deskgym.datasets.minari_export import write_dataset

@@ -233,29 +233,27 @@ class GuestClient:
             raise GuestLost(f"the guest is lost: {self.lost}")
         return value
 
-    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None, owner: str = "agent") -> None:
         """Write a file (bytes), or copy a host file or folder (str or Path); see ``Machine.put``."""
         if isinstance(source, bytes):
-            self._put_bytes(path, source, mode)
+            for offset in range(0, max(len(source), 1), PIECE):
+                piece = source[offset : offset + PIECE]
+                self.call("write", 60.0, path=path, data=piece, offset=offset, mode=mode, owner=owner)
             return
         source = Path(source)
         if source.is_dir():
             for batch in read_host_folder(source, PIECE):
-                self.call("write_many", 60.0, path=path, entries=batch.small)
+                self.call("write_many", 60.0, path=path, entries=batch.small, owner=owner)
                 for name, large, large_mode in batch.large:
-                    self._put_file(f"{path.rstrip('/')}/{name}", large, large_mode)
+                    self._put_file(f"{path.rstrip('/')}/{name}", large, large_mode, owner)
         else:
-            self._put_file(path, source, source.stat().st_mode & 0o777 if mode is None else mode)
+            self._put_file(path, source, source.stat().st_mode & 0o777 if mode is None else mode, owner)
 
-    def _put_bytes(self, path: str, data: bytes, mode: int | None) -> None:
-        for offset in range(0, max(len(data), 1), PIECE):
-            self.call("write", 60.0, path=path, data=data[offset : offset + PIECE], offset=offset, mode=mode)
-
-    def _put_file(self, path: str, source: Path, mode: int | None) -> None:
+    def _put_file(self, path: str, source: Path, mode: int | None, owner: str) -> None:
         offset = 0
         with source.open("rb") as file:
             while (data := file.read(PIECE)) or offset == 0:
-                self.call("write", 60.0, path=path, data=data, offset=offset, mode=mode)
+                self.call("write", 60.0, path=path, data=data, offset=offset, mode=mode, owner=owner)
                 offset += len(data)
                 if not data:
                     break

@@ -37,11 +37,13 @@ class Desktop:
         env: what its programs have in their environment.
         timings: ms from the call to each part's being ready.
         own: the processes that were there when it was ready.
+        session: our connection to the session bus.
     """
 
     screen: Screen
     reader: AccessibilityReader
     executor: Executor
+    session: Bus
 
     def __init__(self, config: GuestConfig, reaper: Reaper, env: dict[str, str]) -> None:
         self.env = env
@@ -218,7 +220,7 @@ class Desktop:
         self.reader = AccessibilityReader(str(answer[0]), size)
         await self.reader.connect()
         self._mark("accessibility")
-        self._session = session
+        self.session = session
 
     def _publish_bus(self) -> None:
         """Write the accessibility bus's address where Qt looks for it.
@@ -233,7 +235,7 @@ class Desktop:
 
     async def _set_activation_environment(self) -> None:
         """Tell the session bus what the programs that it starts shall have in their environment."""
-        await self._session.call(
+        await self.session.call(
             "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
             "UpdateActivationEnvironment", "a{ss}", self.env,
         )  # fmt: skip

@@ -7,6 +7,7 @@ that it could not go itself.
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,13 +35,15 @@ class Files:
         )
 
     @contextmanager
-    def _identity(self, path: str) -> Iterator[None]:
+    def _identity(self, path: str, owner: str = "agent") -> Iterator[None]:
         """Act with the agent's rights while in its folders. Nothing may be awaited inside."""
         if not path.startswith("/"):
             raise ValueError(f"{path!r} is not an absolute path")
         if self._config.uid is None or not (os.path.normpath(path) + "/").startswith(self._agents):
             yield
             return
+        if owner != "agent":
+            raise ValueError(f"{path} is in a folder of the agent's, where nothing can belong to {owner!r}")
         uid, gid = self._config.owner
         groups = os.getgroups()
         os.setgroups([gid])
@@ -53,22 +56,31 @@ class Files:
             os.setegid(0)
             os.setgroups(groups)
 
-    def _own(self, path: str) -> None:
-        """Give what the guest made to the agent."""
+    def _own(self, path: str, owner: str) -> None:
+        """Give what the guest made to its owner."""
+        if owner == "agent":
+            ids = self._config.owner
+        elif owner == "guest":
+            ids = (os.getuid(), os.getgid())
+        else:
+            user = pwd.getpwnam(owner)
+            ids = (user.pw_uid, user.pw_gid)
         if self._config.uid is not None and os.geteuid() == 0:
-            os.chown(path, *self._config.owner, follow_symlinks=False)
+            os.chown(path, *ids, follow_symlinks=False)
 
-    def _make_folders(self, path: str) -> None:
+    def _make_folders(self, path: str, owner: str) -> None:
         if os.path.isdir(path):
             return
-        self._make_folders(os.path.dirname(path))
+        self._make_folders(os.path.dirname(path), owner)
         os.mkdir(path, 0o755)
-        self._own(path)
+        self._own(path, owner)
 
-    def write(self, path: str, data: bytes, offset: int = 0, mode: int | None = None) -> dict[str, Any]:
+    def write(
+        self, path: str, data: bytes, offset: int = 0, mode: int | None = None, owner: str = "agent"
+    ) -> dict[str, Any]:
         """Write a piece of a file at ``offset``; offset 0 starts the file anew."""
-        with self._identity(path):
-            self._make_folders(os.path.dirname(path) or "/")
+        with self._identity(path, owner):
+            self._make_folders(os.path.dirname(path) or "/", owner)
             flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | (os.O_TRUNC if offset == 0 else 0)
             fd = os.open(path, flags, 0o644)
             with open(fd, "wb", buffering=0) as file:
@@ -78,22 +90,24 @@ class Files:
                 while view:
                     view = view[file.write(view) or 0 :]
                 if offset == 0:
-                    self._own(path)
+                    self._own(path, owner)
                 if mode is not None:
                     os.fchmod(fd, mode & 0o777)
         return {"size": offset + len(data)}
 
-    def write_many(self, path: str, entries: list[tuple[str, int, bytes | None]]) -> dict[str, Any]:
+    def write_many(
+        self, path: str, entries: list_[tuple[str, int, bytes | None]], owner: str = "agent"
+    ) -> dict[str, Any]:
         """Write small files and folders below ``path``: (relative name, mode, data or None for a folder)."""
-        with self._identity(path):
-            self._make_folders(path)
+        with self._identity(path, owner):
+            self._make_folders(path, owner)
         for name, mode, data in entries:
             target = os.path.join(path, check_name(name))
             if data is None:
-                with self._identity(target):
-                    self._make_folders(target)
+                with self._identity(target, owner):
+                    self._make_folders(target, owner)
             else:
-                self.write(target, data, mode=mode)
+                self.write(target, data, mode=mode, owner=owner)
         return {}
 
     def read(self, path: str, offset: int = 0, size: int = PIECE) -> dict[str, Any]:

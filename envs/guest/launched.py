@@ -66,6 +66,11 @@ class LaunchedPrograms:
         named = [family for family in self._families if family.name == name]
         return next(iter(named or [family for family in self._families if family.is_called(name)]), None)
 
+    def all(self) -> list[Family]:
+        """Those that live."""
+        self._prune()
+        return self._families
+
     def _on_reap(self, pid: int) -> None:
         for family in self._families:
             if family.pid == pid:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def perform(
     desktop: Desktop,
     events: Sequence[dict[str, Any]] = (),
-    settle: Mapping[str, float] | None = None,
+    settle: Mapping[str, Any] | None = None,
     code: Mapping[str, Any] | None = None,
     elements: Mapping[str, Any] | None = None,
     tree: Mapping[str, Any] | None = None,
@@ -134,6 +134,11 @@ async def act(desktop: Desktop, ref: str, do: str, value: Any = None, deadline: 
     else:
         raise ValueError(f"{do!r} cannot be done to an element; action, set_text, set_value, select, grab_focus can")
     return {}
+
+
+async def read_document(desktop: Desktop, ref: str, deadline: float = 2.0) -> dict[str, Any]:
+    """The attributes of a document, such as a web page's ``URI``."""
+    return {"attributes": await desktop.reader.document(ref, deadline=deadline)}
 
 
 async def read_table(

@@ -19,9 +19,10 @@ perform         events → code → settle → elements, in one round trip (see 
 code            a code action on its own: ``{text, timeout, output_limit}`` → ``{stdout, stderr, status, timed_out}``
 elements        the accessible elements, fast: rows in ``ELEMENT_COLUMNS`` and their texts
 tree            the whole accessible tree of one program, hidden parts included: for evaluators and hooks
-act             changes one accessible element; ``table`` reads the cells of one
+act             changes one accessible element; ``table`` reads the cells of one, ``document``
+                the attributes of one, such as a page's URL
 launch          starts a program and waits for its window or its accessible root
-launched        the processes of a launched program
+launched        the processes of a launched program; ``ask_socket`` and ``ask_bus`` talk to it and to nobody else
 last_words      the end of what a launched program wrote
 windows         the top-level windows; ``activate`` and ``close`` act on one; ``wait_window`` waits for one, or its end
 kernel_open     opens a kernel, in which cells keep their variables; ``kernel_run`` runs one, ``kernel_ask`` asks for

@@ -60,7 +60,7 @@ async def wait_until_ready(
     desktop: Desktop | None,
     family: Family,
     wanted: Conditions,
-    before: Container[int],
+    before: Container[tuple[int, int]],
     place: Sequence[int] | str | None,
     timeout: float,
 ) -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def wait_until_ready(
 async def _place(
     desktop: Desktop,
     wanted: Mapping[str, Any],
-    before: Container[int],
+    before: Container[tuple[int, int]],
     place: Sequence[int] | str | None,
     end: float,
 ) -> Any:

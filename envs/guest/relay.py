@@ -28,7 +28,6 @@ class Relay:
 
     def __init__(self) -> None:
         self.requests = Requests()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, link: int, ports: Sequence[int], uncounted: Sequence[str] = ()) -> dict[str, Any]:
         """Listen on ``ports`` and lead what connects to the companion at the other end of ``link``.
@@ -48,6 +47,12 @@ class Relay:
             with contextlib.suppress(OSError):  # a machine may have no IPv6; browsers try it first for "localhost"
                 await asyncio.start_server(self._leader(gate, port, counts), "::1", port, backlog=1024)
         return {}
+
+    async def forward(self, link: int, port: int) -> int:
+        """Listen on a free port of 127.0.0.1, which leads to ``port`` at the other end of ``link``; gives it."""
+        gate = _Gate(socket.socket(fileno=link))
+        server = await asyncio.start_server(self._leader(gate, port, lambda path: False), "127.0.0.1", 0)
+        return int(server.sockets[0].getsockname()[1])
 
     def _leader(self, gate: _Gate, port: int, counts: Callable[[str], bool]) -> Callable[..., Any]:
         async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -12,13 +12,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.guest import performer
+from deskgym.envs.guest import peers, performer
 from deskgym.envs.guest.channel import Channel, WithDescriptor
 from deskgym.envs.guest.commands import Commands
 from deskgym.envs.guest.config import GuestConfig, Listening, parse_arguments
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import DisplayLost
 from deskgym.envs.guest.files import Files
+from deskgym.envs.guest.launched import Family
 from deskgym.envs.guest.processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
 from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.protocol import VERSION
@@ -69,6 +70,8 @@ class Server:
             "desktop": self._start_desktop,
             "launch": self._launch,
             "launched": self._launched,
+            "ask_socket": self._on_launched(peers.ask_socket),
+            "ask_bus": self._on_launched(self._ask_bus),
             "last_words": self._programs.last_words,
             "perform": self._on_desktop(performer.perform),
             "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
@@ -77,6 +80,7 @@ class Server:
             "end_others": lambda **params: self._programs.end_others(self._desktop, **params),
             "act": self._on_desktop(performer.act),
             "table": self._on_desktop(performer.read_table),
+            "document": self._on_desktop(performer.read_document),
             "wait_change": self._on_desktop(performer.wait_change),
             "release": self._on_desktop(lambda desktop: desktop.screen.release()),
             "windows": self._on_desktop(lambda desktop: {"windows": desktop.screen.windows.all()}),
@@ -186,6 +190,22 @@ class Server:
 
     async def _launch(self, **params: Any) -> dict[str, Any]:
         return await self._programs.launch(self._desktop, **params)
+
+    def _on_launched(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The method with the launched program of that name as its first argument."""
+
+        async def call(launched: str, **params: Any) -> Any:
+            family = self._programs.launched.find(launched)
+            if family is None:
+                raise LookupError(f"no launched program {launched!r} runs")
+            return await method(family, **params)
+
+        return call
+
+    async def _ask_bus(self, family: Family, **params: Any) -> dict[str, Any]:
+        if self._desktop is None:
+            raise LookupError("there is no desktop: call 'desktop' first")
+        return await peers.ask_bus(family, self._desktop.session.call, **params)
 
     def _launched(self, name: str) -> dict[str, Any]:
         """The processes of the program launched under this name; none when it has ended."""

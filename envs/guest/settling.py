@@ -18,7 +18,8 @@ class SettlePolicy:
     Where a service runs beside the desktop, a page that is loading has not settled. After input the programs of the
     windows that it went to must come to rest (they use no processor time): by then a browser has sent its request. The
     requests in flight are waited for, then the programs must come to rest again, which is when they have painted.
-    ``page_cap_ms`` ends that wait in any case. See ``docs/settling.md``.
+    ``page_cap_ms`` ends that wait in any case. See ``docs/settling.md``. With ``rest`` the same holds without a
+    service.
 
     Attributes:
         quiet_ms: how long nothing may change after the last change, in ms.
@@ -27,6 +28,7 @@ class SettlePolicy:
         motion: the part of the screen that a thing may cover that changes without any input, and so does not count:
             0.01 for a caret or a clock, 1 for a program that never rests, such as a planetarium.
         page_cap_ms: the longest wait for a page, in ms; 0 does not wait for pages.
+        rest: programs must come to rest in any case: what they still compute or save is waited for.
         idle_ms: how long the programs must be at rest after input, in ms.
         painted_ms: how long they must be at rest after a request, in ms.
         busy_ms: how long it is waited for that they come to rest, in ms: some pages never do.
@@ -43,6 +45,7 @@ class SettlePolicy:
     painted_ms: float = 50.0
     busy_ms: float = 1000.0
     stream_ms: float = 1500.0
+    rest: bool = False
 
     def times(self, slowness: float) -> SettlePolicy:
         """The same for a machine that is so many times slower, see ``Machine.slowness``.

@@ -180,7 +180,7 @@ class Machine(ABC):
     def start_slot(self) -> AbstractContextManager[object]:
         """Held while the machine is made ready for an episode: waits where too many others of this host are.
 
-        Nothing is waited for by default; see ``deskgym.envs.provision.start_slots``.
+        Nothing is waited for by default; see ``deskgym.envs.machines.start_slots``.
         """
         return nullcontext()
 
@@ -214,12 +214,22 @@ class Machine(ABC):
             argv, env=env, cwd=cwd, timeout=timeout, output_limit=output_limit, stdin=stdin, user=user
         )
 
-    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None, owner: str = "agent") -> None:
         """Write a file (bytes), or copy a host file or folder (str or Path), to an absolute path inside.
 
-        Missing parent folders are made; the files belong to the agent's user.
+        Missing parent folders are made, and belong to the same owner.
+
+        Args:
+            path: where.
+            source: what.
+            mode: of a file; the host file's own, or 0o644, if None.
+            owner: ``"agent"``, ``"guest"`` (the agent can read it, if the mode lets it, but not change it) or a user of
+                the machine's system, such as ``"postgres"``. In the agent's own folders all belongs to the agent.
+
+        Raises:
+            GuestCallError: there is no such owner, or it cannot own what is there.
         """
-        self.guest.put(path, source, mode=mode)
+        self.guest.put(path, source, mode=mode, owner=owner)
 
     def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
         """Read one file.

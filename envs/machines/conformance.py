@@ -171,6 +171,24 @@ def files(factory: Factory) -> None:
 
 
 @check
+def owners(factory: Factory) -> None:
+    """What is put for the guest is the agent's to read, and not to change."""
+    with factory(HEADLESS) as machine:
+        if not machine.isolates:
+            return  # there is but one user
+        machine.put("/opt/given/probe", b"1", mode=0o644, owner="guest")
+        machine.put("/opt/agents", b"1")
+        assert machine.guest.stat("/opt/given/probe")["uid"] == 0 != machine.guest.stat("/opt/agents")["uid"]
+        if machine.runs_host_programs:
+            assert machine.run(["cat", "/opt/given/probe"]).stdout == b"1"
+            for command in ("echo 2 > /opt/given/probe", "rm /opt/given/probe", "mv /opt/given /opt/taken"):
+                assert machine.run(["sh", "-c", command]).returncode != 0
+            assert machine.get("/opt/given/probe") == b"1"
+            raises(GuestCallError, machine.put, f"{home(machine)}/file", b"1", owner="guest")
+            raises(GuestCallError, machine.put, "/opt/file", b"1", owner="nobody-is-called-so")
+
+
+@check
 def large_files(factory: Factory) -> None:
     """20 MiB there and back, from bytes and from a file of the host."""
     with factory(HEADLESS) as machine, tempfile.TemporaryDirectory() as folder:

@@ -127,8 +127,11 @@ class AccessibleProgram:
         self.machine.guest.call("wait_change", timeout=0.05)
 
     def end_others(self) -> None:
-        """End all other programs of the agent: nothing may paint over this one, type into it or answer for it."""
-        self.machine.guest.call("end_others", keep=[self.app])
+        """End what the agent has started: nothing of it may paint over this program, type into it or answer for it.
+
+        All programs that the setup launched stay: another check may read them.
+        """
+        self.machine.guest.call("end_others")
 
     def look(self, node: Node, deadline: float = 2.0) -> Node:
         """An element with all below it, as it is now: much cheaper than the whole tree.
@@ -194,6 +197,18 @@ class AccessibleProgram:
     def focus(self, node: Node) -> None:
         """Give it the keyboard focus."""
         self._do(node, "grab_focus", None)
+
+    def document(self, node: Node) -> dict[str, str]:
+        """The attributes of a document, such as a web page's ``URI``.
+
+        Raises:
+            LookupError: it has none, or is no more.
+        """
+        try:
+            answer = self.machine.guest.call("document", ref=node.ref, deadline=2.0)
+        except GuestCallError as error:
+            raise LookupError(str(error)) from error
+        return {str(name): str(value) for name, value in dict(answer.get("attributes") or {}).items()}
 
     def _do(self, node: Node, what: str, value: Any) -> None:
         self.machine.guest.call("act", ref=node.ref, do=what, value=value, deadline=2.0)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.deadline import Deadline
-from deskgym.envs.errors import GuestCallError, MachineError, ServiceError
+from deskgym.envs.errors import GuestCallError, MachineError, ServiceDown, ServiceError
 from deskgym.envs.machines.base import CommandResult, Machine
 from deskgym.envs.provision import postgresql
 from deskgym.envs.provision.services import (
@@ -130,10 +130,15 @@ class Companion:
                 pass
         self.machine.stop()
 
+    @property
+    def alive(self) -> bool:
+        """Whether its machine lives; costs no round trip."""
+        return self.started and self.machine.alive
+
     def require_running(self) -> None:
-        """Raises ServiceError, with its last words, when one of its programs has ended."""
+        """Raises ServiceDown, with its last words, when one of its programs has ended."""
         if ended := self.machine.guest.call("companion_state")["ended"]:
-            raise ServiceError(f"the service {self.spec.name!r} is down: {ended}")
+            raise ServiceDown(f"the service {self.spec.name!r} is down: {ended}")
 
     def log(self) -> str:
         """The end of what its programs wrote, 64 KiB each at most; "" when its machine is gone."""
@@ -304,9 +309,9 @@ class Companion:
         )["result"]  # fmt: skip
         return HttpAnswer(**answer)
 
-    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
-        """Write a file, or copy one of the host, into the companion; see ``Machine.put``. It belongs to uid 1000."""
-        self.machine.put(path, source, mode=mode)
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None, owner: str = "agent") -> None:
+        """Write a file, or copy one of the host, into the companion; see ``Machine.put``."""
+        self.machine.put(path, source, mode=mode, owner=owner)
 
     def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
         """Read one file; see ``Machine.get``."""
@@ -374,9 +379,15 @@ class Companion:
         try:
             return self.machine.guest.call(f"companion_{method}", timeout + 10.0, timeout=timeout, **params)
         except GuestCallError as error:
-            ended = self.machine.guest.call("companion_state")["ended"]
-            down = f"; it is down: {ended}" if ended and ended not in str(error) else ""
-            raise ServiceError(f"the service {self.spec.name!r}: {error}{down}") from error
+            raise self.failure(str(error)) from error
+
+    def failure(self, why: str) -> ServiceError:
+        """The error to raise because it did not do something: ``ServiceDown`` where one of its programs has ended."""
+        ended = self.machine.guest.call("companion_state")["ended"]
+        if not ended:
+            return ServiceError(f"the service {self.spec.name!r}: {why}")
+        down = "" if ended in why else f"; it is down: {ended}"
+        return ServiceDown(f"the service {self.spec.name!r}: {why}{down}")
 
 
 def _tail(output: bytes, limit: int = 1000) -> str:

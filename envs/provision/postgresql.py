@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from deskgym.envs.provision.companions import Companion, Row
 
 TIMEOUT = 60.0
+LOCK_MS = 2000
 
 _CLOSE = """
 ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false;
@@ -35,6 +36,10 @@ END $$;
 _OWNED_COPY = """
 SELECT quote_ident(pg_get_userbyid(datdba)) AS owner FROM pg_database WHERE datname = '{name}' \\gset
 CREATE DATABASE "{name}__{copy}" TEMPLATE "{template}" OWNER :owner;
+"""
+
+_END_TRANSACTIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND state LIKE 'idle in transaction%';
 """
 
 _FINGERPRINT = """
@@ -99,7 +104,15 @@ def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout:
     if base:
         _script(companion, data, _AWAIT_SPARE.format(name=name))  # a template must not be in use while it is copied
         name = f"{name}__base"
-    rows: Any = json.loads(_script(companion, data, script, name, timeout, read_only=True))
+    try:
+        found = _script(companion, data, script, name, timeout, read_only=True)
+    except ServiceError as error:
+        if "lock timeout" not in str(error):
+            raise
+        # somebody, maybe the agent, keeps a transaction open that has locked the table
+        _script(companion, data, _END_TRANSACTIONS.format(name=name))
+        found = _script(companion, data, script, name, timeout, read_only=True)
+    rows: Any = json.loads(found)
     return list(rows)
 
 
@@ -121,10 +134,10 @@ def _script(
     timeout: float = TIMEOUT,
     read_only: bool = False,
 ) -> str:
-    env = {"PGOPTIONS": "-c default_transaction_read_only=on"} if read_only else {}
+    env = {"PGOPTIONS": f"-c default_transaction_read_only=on -c lock_timeout={LOCK_MS}"} if read_only else {}
     done = companion.run(_psql(data, database), env=env, stdin=script.encode(), timeout=timeout, user=data.user)
     if done.returncode != 0 or done.timed_out or done.truncated:
         why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
         why = "it gives more than 6 MiB" if done.truncated else why
-        raise ServiceError(f"the service {companion.spec.name!r}, database {database!r}: {why}")
+        raise companion.failure(f"database {database!r}: {why}")
     return done.stdout.decode(errors="replace").strip()

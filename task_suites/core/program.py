@@ -50,7 +50,9 @@ class Program:
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
-            raise ValueError(f"a program's name is such as 'kalgebra' or 'grass_gis', got {self.name!r}")
+            raise ValueError(
+                f"a program's name is of small letters, digits and _, such as 'my_program', got {self.name!r}"
+            )
         for kind in KINDS:
             for name in getattr(self, kind):
                 if not name.startswith(f"{self.name}."):

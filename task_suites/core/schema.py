@@ -107,7 +107,7 @@ class _Checker:
 
     def _check_plain(self) -> None:
         if "id" in self._given and not _ID.match(self._given["id"]):
-            self._note(f"legal is an id such as 'kalgebra/plot-2d', got {shown(self._given['id'])}", "id")
+            self._note(f"legal is an id such as 'program/plot-2d', got {shown(self._given['id'])}", "id")
         for key in ("title", "instruction"):
             if key in self._given and not self._given[key].strip():
                 self._note(f"{key} is empty", key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from deskgym.task_suites.hooks import files, input, programs, services, waits
+from deskgym.task_suites.hooks import browser, files, input, programs, services, waits
 
 HOOKS: Mapping[str, Callable[..., None]] = {
     "write": files.write,
@@ -21,6 +21,7 @@ HOOKS: Mapping[str, Callable[..., None]] = {
     "wait_for_element": waits.wait_for_element,
     "wait_for_file": waits.wait_for_file,
     "wait_for_command": waits.wait_for_command,
+    "browser": browser.browser,
     "http": services.http,
     "sql": services.sql,
     "download": services.download,

@@ -44,9 +44,14 @@ def inputs_of(file: DialogueFile, place: Place | None, domain: Domain) -> ProofI
     data["turns"] = [{key: value for key, value in turn.items() if key not in NO_PART} for turn in turns]
     parts = Parts()
     data |= {"place": parts.of(place), "tables": parts.of(domain)}
-    private = () if place is None or place.mode.startswith("private") else (f"{HERE}.private",)
+    private = place is None or place.mode.startswith("private")
+    if private:
+        from deskgym.task_suites.table_analysis.private.data import digest
+
+        data["words"] = digest()
+    left_out = READING if private else (*READING, f"{HERE}.private")
     roots = parts.modules | {f"{HERE}.task", f"{HERE}.drawing"}
-    return ProofInputs(data, closure(roots, without=(*READING, *private)), libraries=LIBRARIES)
+    return ProofInputs(data, closure(roots, without=left_out), libraries=LIBRARIES)
 
 
 def mutants_of(file: DialogueFile, place: Place | None, domain: Domain, task: AnalysisTask) -> dict[str, Script]:

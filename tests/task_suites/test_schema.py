@@ -43,7 +43,7 @@ CASES = {
     "wrong type inside": ("splits: {train: 0.5,", "splits: {train: half,", 21, 17, "legal is a number, got 'half'"),
     "wrong literal": ("difficulty: easy", "difficulty: eazy", 4, 13, "did you mean 'easy'?"),
     "wrong boolean": ("difficulty: easy", "difficulty: easy\nfeasible: yes", 5, 11, "legal is true or false, got 'yes'"),
-    "bad id": ("id: demo/sum", "id: Demo Sum", 1, 5, "legal is an id such as 'kalgebra/plot-2d'"),
+    "bad id": ("id: demo/sum", "id: Demo Sum", 1, 5, "legal is an id such as 'program/plot-2d'"),
     "empty text": ("title: A sum", "title: ' '", 2, 8, "title is empty"),
     "too many steps": ("title: A sum", "title: x\nmax_steps: 100000", 3, 12, "legal is 1 to 1000"),
     "empty word": ("difficulty: easy", "difficulty: easy\nvocabulary: [x, '']", 5, 17, "a word is empty"),

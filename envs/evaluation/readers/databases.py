@@ -60,7 +60,7 @@ def read_contents(ask: Ask, postgresql: bool, ignore: list[str]) -> Contents:
 def _select(name: str, columns: list[dict[str, Any]], postgresql: bool) -> str:
     text = name.replace("'", "''")
     if postgresql:
-        return f"SELECT '{text}' AS t, to_jsonb(x) AS r FROM {columns[0]['quoted']} x"
+        return f'SELECT \'{text}\' AS t, to_jsonb("deskgym row") AS r FROM {columns[0]["quoted"]} AS "deskgym row"'
     pairs = []
     for column in columns:
         quoted = '"' + column["column"].replace('"', '""') + '"'

@@ -97,6 +97,11 @@ class Hands:
         if not done[0]:
             raise CallFailed(f"{ref} did not take the focus")
 
+    async def document(self, ref: str, *, deadline: float = 2.0) -> dict[str, str]:
+        """The attributes of a document, such as a web page's ``URI``."""
+        found = await self._call(ref, "Document", "GetAttributes", deadline=deadline)
+        return {str(name): str(value) for name, value in found[0].items()}
+
     async def table(
         self, ref: str, rows: Sequence[int], columns: Sequence[int], *, deadline: float = 5.0
     ) -> list[list[str]]:

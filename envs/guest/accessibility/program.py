@@ -53,6 +53,7 @@ class Program:
         root: its tree; the root's children are its top-level windows.
         cut: what is missing of the last reading, or None.
         hung: it answered nothing at all to the last reading.
+        empty: how many readings in a row told of nothing.
         introduction: finds out who it is, then starts the first reading; None once that is known.
         done: the reading under way is complete.
     """
@@ -63,6 +64,7 @@ class Program:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     introduction: asyncio.Task[None] | None = None
     hung: bool = False
+    empty: int = 0
     _answers: int = 0
     _changed: bool = False
     _stale: bool = True
@@ -153,6 +155,7 @@ class Program:
             self._stale = True
             self.stop()
         self.hung = not self.done.is_set() and (walk is None or walk.window.answered == self._answers)
+        self.empty = 0 if self.root.children else self.empty + 1
         if walk is None:
             return changed
         if walk.changed:

@@ -39,6 +39,7 @@ _ROOT = "/org/a11y/atspi/accessible/root"
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _PATIENCE = 0.02  # seconds for a program that was hung at the last read
+_EMPTY = 3  # readings in a row that told of nothing, after which a program is asked but not waited for
 _SILENT = 0.3  # seconds after which a wait looks for itself though no event has come
 
 _EVENTS = (
@@ -151,8 +152,9 @@ class AccessibilityReader(Hands):
             cuts.append(f"the registry failed: {listing.exception()}")
         else:
             changed = self._update(listing.result())
-        await _all_done([p for p in self._programs.values() if not p.hung], until)
-        await _all_done([p for p in self._programs.values() if p.hung], patience)
+        known = self._programs.values()
+        await _all_done([p for p in known if not p.hung and p.empty < _EMPTY], until)
+        await _all_done([p for p in known if p.hung and p.empty < _EMPTY], patience)
         if self._bus.lost:
             raise self._bus.error()
         for name, program in list(self._programs.items()):

@@ -60,9 +60,14 @@ class Daemons:
 
     def state(self) -> dict[str, Any]:
         """Which have ended, as a text with their last words or "", and the end of what all of them wrote."""
-        ended = [str(service.failure("does not run")) for service in self._started if service.ended.done()]
+        ended = [
+            f"{service.name} ended with {service.ended.result()}; its last words: "
+            f"{service.last_words()[-1500:] or 'none'}"
+            for service in self._started
+            if service.ended.done()
+        ]
         log = "\n".join(f"{service.name}: {service.last_words()}" for service in self._started)
-        return {"ended": "; ".join(ended)[-8000:], "log": log}
+        return {"ended": "; ".join(ended), "log": log}
 
     async def stop(self, timeout: float) -> dict[str, Any]:
         """End all, the last one first: SIGTERM, and SIGKILL for what is left after ``timeout`` seconds in all."""

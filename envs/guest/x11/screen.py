@@ -38,6 +38,7 @@ class Screen:
         self.damage = DamageWatch(self.connection, loop, pixels)
         self.keyboard = Keyboard(self.connection, self._barrier)
         self.pages: PageWatch | None = None  # where a browser's requests can be counted
+        self._programs = PageWatch(Requests(), lambda: (self.windows.process(),))
 
     def follow(self, requests: Requests, server: int | None) -> None:
         """From now on a page counts as settled only when these are answered; ``server`` is the X server's process."""
@@ -131,7 +132,7 @@ class Screen:
 
     async def _settle(self, since: float | None, policy: SettlePolicy, on_answer: Callable[[], None]) -> Rest:
         watch, connection = self.damage, self.connection
-        pages = self.pages if policy.page_cap_ms else None
+        pages = (self.pages or (self._programs if policy.rest else None)) if policy.page_cap_ms else None
         start = time.monotonic()
         end = start + policy.cap_ms / 1000
         if pages is not None:

@@ -128,17 +128,21 @@ class Windows:
         self,
         title: str | None = None,
         wm_class: str | None = None,
-        old: Container[int] = (),
+        old: Container[tuple[int, int]] = (),
         kind: str | None = None,
         size: Sequence[int] | None = None,
     ) -> dict[str, Any] | None:
         """The topmost window, none of ``old``, whose title and class have these regular expressions in them.
 
+        ``old`` are ids with their processes, since ids come again.
+
         Without a ``kind`` splash screens do not count; with a ``size``, neither do smaller ones.
         """
         window: dict[str, Any]
         for window in reversed(self.all()):
-            if window["id"] in old or (window["type"] == "splash" if kind is None else window["type"] != kind):
+            if (window["id"], window["pid"]) in old or (
+                window["type"] == "splash" if kind is None else window["type"] != kind
+            ):
                 continue
             if size is not None and (window["width"] < size[0] or window["height"] < size[1]):
                 continue
@@ -231,7 +235,7 @@ class Windows:
         wm_class: str | None = None,
         gone: bool = False,
         timeout: float = 10.0,
-        old: Container[int] = (),
+        old: Container[tuple[int, int]] = (),
         kind: str | None = None,
         size: Sequence[int] | None = None,
     ) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ class Node:
     content: bytes | str | None
     mode: int
     time: float = 0.0
+    owner: str = "agent"
 
     @property
     def type(self) -> str:
@@ -70,7 +71,7 @@ class FakeFiles:
             raise GuestCallError(f"Is a directory: {path}", kind="IsADirectoryError")
         return node.content
 
-    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None, owner: str = "agent") -> None:
         """Write a file, and make its parents."""
         path = self.resolve(path)
         self.make_folder(posixpath.dirname(path))
@@ -79,7 +80,7 @@ class FakeFiles:
             raise GuestCallError(f"Is a directory: {path}", kind="IsADirectoryError")
         if mode is None:
             mode = 0o644 if old is None else old.mode
-        self.nodes[path] = Node(data, mode & 0o777, time.time())
+        self.nodes[path] = Node(data, mode & 0o777, time.time(), owner)
 
     def make_folder(self, path: str) -> None:
         """Make a folder and its parents."""

@@ -84,16 +84,16 @@ class FakeGuest(GuestClient):
             done.returncode, done.stdout[:output_limit], done.stderr[:output_limit], done.timed_out, cut
         )
 
-    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None) -> None:
+    def put(self, path: str, source: bytes | str | Path, *, mode: int | None = None, owner: str = "agent") -> None:
         """Write a file or copy a host file or folder; see ``Machine.put``."""
         self._machine.check()
         files = self._machine.files
         if isinstance(source, bytes):
-            files.write(path, source, mode)
+            files.write(path, source, mode, owner)
             return
         source = Path(source)
         if source.is_file():
-            files.write(path, source.read_bytes(), source.stat().st_mode if mode is None else mode)
+            files.write(path, source.read_bytes(), source.stat().st_mode if mode is None else mode, owner)
             return
         files.make_folder(path)
         for item in sorted(source.rglob("*")):
@@ -101,7 +101,7 @@ class FakeGuest(GuestClient):
             if item.is_dir() and not item.is_symlink():
                 files.make_folder(target)
             elif item.is_file() and not item.is_symlink():
-                files.write(target, item.read_bytes(), item.stat().st_mode)
+                files.write(target, item.read_bytes(), item.stat().st_mode, owner)
 
     def get(self, path: str, *, limit: int = 64 << 20) -> bytes:
         """Read one file; see ``Machine.get``."""
@@ -233,5 +233,6 @@ class FakeMachine(Machine):
 def _describe(name: str, node: Node) -> dict[str, Any]:
     size = len(node.content) if node.content is not None else 0
     return {
-        "name": name, "type": node.type, "size": size, "mode": node.mode, "mtime": node.time, "uid": AGENT,
+        "name": name, "type": node.type, "size": size, "mode": node.mode, "mtime": node.time,
+        "uid": AGENT if node.owner == "agent" else 0,
     }  # fmt: skip

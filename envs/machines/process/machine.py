@@ -22,7 +22,7 @@ from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
-from deskgym.envs.provision.start_slots import start_slot
+from deskgym.envs.machines.start_slots import start_slot
 
 
 class ProcessMachine(Machine):

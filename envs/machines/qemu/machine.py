@@ -27,7 +27,7 @@ from deskgym.envs.machines.qemu.memory import copy_file, copy_memory
 from deskgym.envs.machines.qemu.run import Run
 from deskgym.envs.machines.qemu.snapshots import Frozen
 from deskgym.envs.machines.sandbox.host import runtime_folder
-from deskgym.envs.provision.start_slots import start_slot
+from deskgym.envs.machines.start_slots import start_slot
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.x11 import X11Display

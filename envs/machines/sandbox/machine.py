@@ -31,8 +31,8 @@ from deskgym.envs.machines.sandbox.prepared import hold, release
 from deskgym.envs.machines.sandbox.rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
+from deskgym.envs.machines.start_slots import start_slot
 from deskgym.envs.machines.userns import IdMap
-from deskgym.envs.provision.start_slots import start_slot
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display

@@ -125,7 +125,7 @@ class VncMachine(Machine):
         if client is not None:
             if client.lost is None:
                 with contextlib.suppress(GuestCallError, MachineError):
-                    client.call("end_others", STOP_TIMEOUT)
+                    client.call("end_others", STOP_TIMEOUT, keep=[])
             client.close()
 
     @property

@@ -11,19 +11,20 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from deskgym import __version__, task_suites
+from deskgym._version import __version__
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.core.verify.attempts import AttemptReport
 from deskgym.task_suites.core.verify.inputs import ProofInputs
+from deskgym.task_suites.suites import ENTRIES
 
 NAME = "proofs.jsonl"
-_SUITES = Path(task_suites.__file__).parent
+_SUITES = Path(__file__).parents[2]
 
 
 def ledger_path(suite: str) -> Path:
     """Where a suite's ledger lies: in the folder of the suite of that name, or in a folder of the user's."""
-    own = _SUITES / suite
-    return (own if suite.isidentifier() and (own / "suite.py").is_file() else Path(suite)) / NAME
+    ours = any(entry.name == suite for entry in ENTRIES)
+    return (_SUITES / suite if ours else Path(suite)) / NAME
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,10 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 
-import deskgym
-
 SCOPES = ("deskgym.task_suites", "deskgym.envs.evaluation")
 """What is followed of deskgym: what tasks are made of and judged by. The rest carries out, and decides nothing."""
 
-_ROOT = Path(deskgym.__file__).parent
+_ROOT = Path(__file__).parents[3]
 _DOTTED = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?\Z")
 
 

@@ -26,10 +26,11 @@ from deskgym.envs.evaluation.checks.answer import parse_number
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.setup_items import Plot2D
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
-from deskgym.task_suites.programs.kalgebra import macros
-from deskgym.task_suites.programs.kalgebra.state import RESOLUTIONS, STYLES
+from deskgym.task_suites.programs import load_program
 
 Move = Callable[[Screen], Bursts]
+KALGEBRA = load_program("kalgebra")
+_COLORS: Mapping[str, str] = KALGEBRA.parts["colors"]
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\s*:=\s*(.+)", re.DOTALL)
 _LOAD = "Ctrl+L:"
@@ -85,11 +86,11 @@ def _typed(task: UpstreamTask, parts: Sequence[str] | None = None) -> list[Move]
     for part in _parts(task) if parts is None else parts:
         if part.startswith(_LOAD):
             path = part.removeprefix(_LOAD).strip().replace("~", "/home/user", 1)
-            moves.append(partial(macros.load_script, path=path))
+            moves.append(partial(KALGEBRA.macros["kalgebra.load_script"], path=path))
         elif _ASSIGNMENT.fullmatch(part):
-            moves.append(partial(macros.evaluate, text=part))
+            moves.append(partial(KALGEBRA.macros["kalgebra.evaluate"], text=part))
         elif dimensions:
-            plot = macros.add_function if dimensions.pop(0) == 2 else macros.surface
+            plot = KALGEBRA.macros["kalgebra.add"] if dimensions.pop(0) == 2 else KALGEBRA.macros["kalgebra.surface"]
             moves.append(partial(plot, expression=part))
         else:
             return None
@@ -104,24 +105,26 @@ def _chosen(task: UpstreamTask, *, wrong: bool = False) -> list[Move]:
         if isinstance(item, Plotted):
             color, resolution, style = _looks(item, wrong)
             if color is not None:  # the curves are listed in the order of their checks
-                moves.append(partial(macros.color, name=color, nth=curves.index(item)))
+                moves.append(partial(KALGEBRA.macros["kalgebra.color"], name=color, nth=curves.index(item)))
             if resolution is not None:
-                moves.append(partial(macros.menu, of="2D Graph", item=resolution))
+                moves.append(partial(KALGEBRA.macros["kalgebra.menu"], of="2D Graph", item=resolution))
             if style is not None:
-                moves.append(partial(macros.menu, of="3D Graph", item=style))
+                moves.append(partial(KALGEBRA.macros["kalgebra.menu"], of="3D Graph", item=style))
         elif isinstance(item, VariableText) and item.text is None and not wrong:
-            moves.append(partial(macros.remove_variable, name=item.name))
+            moves.append(partial(KALGEBRA.macros["kalgebra.remove_variable"], name=item.name))
         elif isinstance(item, PlotCount) and not curves and not wrong:
-            moves.extend([macros.remove_function] * (_given_curves(task) - item.count))
+            moves.extend([KALGEBRA.macros["kalgebra.remove"]] * (_given_curves(task) - item.count))
     return moves
 
 
 def _looks(item: Plotted, wrong: bool) -> tuple[str | None, str | None, str | None]:
     """The names of colour, resolution and style in KAlgebra's lists, or of others; None where any will do."""
-    colors = {value: name for name, value in macros.COLOR_VALUES.items()}
+    colors = {value: name for name, value in _COLORS.items()}
     color = colors.get((item.color or "").lower())
-    resolution = next((name for name, number in RESOLUTIONS.items() if number == item.resolution), None)
-    style = next((name for name, number in STYLES.items() if number == item.style), None)
+    resolution = next(
+        (name for name, number in KALGEBRA.parts["resolutions"].items() if number == item.resolution), None
+    )
+    style = next((name for name, number in KALGEBRA.parts["styles"].items() if number == item.style), None)
     if not wrong:
         return color, resolution, style
     return (
@@ -133,7 +136,7 @@ def _looks(item: Plotted, wrong: bool) -> tuple[str | None, str | None, str | No
 
 def _colors_known(task: UpstreamTask) -> bool:
     colors = {item.color.lower() for item in task.evaluate if isinstance(item, Plotted) and item.color is not None}
-    return colors <= set(macros.COLOR_VALUES.values())
+    return colors <= set(_COLORS.values())
 
 
 def _another(name: str, others: tuple[str, str]) -> str:
@@ -159,9 +162,9 @@ def _wrong_attempts(task: UpstreamTask, end: Action) -> dict[str, Script]:
         attempts["another choice"] = [*(_typed(task) or ()), *other]
     for item in task.evaluate:
         if isinstance(item, VariableText) and item.text is None:
-            attempts["set to 0"] = [partial(macros.evaluate, text=f"{item.name}:=0")]
+            attempts["set to 0"] = [partial(KALGEBRA.macros["kalgebra.evaluate"], text=f"{item.name}:=0")]
         elif isinstance(item, PlotCount) and item.count < _given_curves(task):
-            attempts["hidden, not removed"] = [macros.toggle_function]
+            attempts["hidden, not removed"] = [KALGEBRA.macros["kalgebra.toggle"]]
     wrong = {name: _script(moves, end) for name, moves in attempts.items() if moves is not None}
     if end.verb == "answer":
         wrong["another answer"] = _script(_typed(task) or [], Action("answer", text=_other_answer(end.text)))

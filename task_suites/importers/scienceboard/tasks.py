@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,13 +32,13 @@ from deskgym.task_suites.importers.scienceboard.setup_items import (
     SelectTab,
     WriteFile,
 )
-from deskgym.task_suites.programs.kalgebra import checks
-from deskgym.task_suites.programs.kalgebra.program import Tab, open_
-from deskgym.task_suites.programs.kalgebra.state import RESOLUTIONS, STYLES
+from deskgym.task_suites.programs import load_program
 
 SOURCE = "ScienceBoard (MIT)"
-_TABS: tuple[Tab, ...] = ("calculator", "2d", "3d", "dictionary")
-_STYLES = {number: name for name, number in STYLES.items()}
+KALGEBRA = load_program("kalgebra")
+_RESOLUTIONS: Sequence[float] = [*KALGEBRA.parts["resolutions"].values()]
+_TABS = ("calculator", "2d", "3d", "dictionary")
+_STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
 _SETUP = (AccessibilityDepth, Launch, Plot2D, Plot3D, SelectTab, WriteFile)
 
@@ -60,8 +60,8 @@ def reasons(task: UpstreamTask) -> list[str]:
     if sum(isinstance(item, Plot3D) for item in task.initialize) > 1:
         found.append("its setup plots more than one surface, and KAlgebra shows one only")
     for item in task.evaluate:
-        if isinstance(item, Plotted) and item.resolution not in (None, *RESOLUTIONS.values()):
-            found.append(f"it checks the resolution {item.resolution:g}; KAlgebra has {[*RESOLUTIONS.values()]}")
+        if isinstance(item, Plotted) and item.resolution not in (None, *_RESOLUTIONS):
+            found.append(f"it checks the resolution {item.resolution:g}; KAlgebra has {_RESOLUTIONS}")
         if isinstance(item, Plotted) and item.style not in (None, *_STYLES):
             found.append(f"it checks the style {item.style}; KAlgebra has {_STYLES}")
     return found
@@ -86,6 +86,7 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
         tags=("scienceboard", task.type, task.sort),
         source=SOURCE,
         params={"ans": task.ans, "mode": mode},
+        needs=KALGEBRA.all_needs,
     )
 
 
@@ -102,7 +103,7 @@ def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
     surfaces = [item.expr for item in items if isinstance(item, Plot3D)]
     tabs = [item.index for item in items if isinstance(item, SelectTab)]
     open_all = partial(
-        open_,
+        KALGEBRA.hooks["kalgebra.open"],
         tab=_TABS[tabs[-1]] if tabs else "calculator",
         functions=functions,
         surface=surfaces[-1] if surfaces else None,
@@ -142,16 +143,20 @@ def _name(item: CheckItem) -> str:
 def _test(item: CheckItem, mode: Mode) -> Test | None:
     """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
     if isinstance(item, Plotted) and item.dimensions == 2:
-        return partial(checks.plotted, points=dict(item.points), color=item.color, resolution=item.resolution)
+        return partial(
+            KALGEBRA.parts["plotted"], points=dict(item.points), color=item.color, resolution=item.resolution
+        )
     if isinstance(item, Plotted):
         style = None if item.style is None else _STYLES[item.style]
-        return partial(checks.spanned, points=dict(item.points), style=style)
+        return partial(KALGEBRA.parts["spanned"], points=dict(item.points), style=style)
     if isinstance(item, PlotCount):
-        return partial(checks.count, functions=item.count)
+        return partial(KALGEBRA.checks["kalgebra.count"], functions=item.count)
     if isinstance(item, VariableNumber):
-        return partial(checks.value, name=item.name, equals=item.value, within=item.TOLERANCE)
+        return partial(KALGEBRA.checks["kalgebra.value"], name=item.name, equals=item.value, within=item.TOLERANCE)
     if isinstance(item, VariableText):
-        return partial(checks.variable, name=item.name, equals=item.text, defined=item.text is not None)
+        return partial(
+            KALGEBRA.checks["kalgebra.variable"], name=item.name, equals=item.text, defined=item.text is not None
+        )
     if isinstance(item, Stop):
         return _stop(item, mode)
     raise TypeError(f"no check for {item!r}")

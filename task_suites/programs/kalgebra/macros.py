@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.episode import Bursts, Element, Screen
+from deskgym.envs.episode import Bursts, Screen
 from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.kalgebra.program import TABS, Tab
+from deskgym.task_suites.programs.toolkits import qt
+from deskgym.task_suites.programs.toolkits.scripts import choose_menu, click, fill
 
 COLORS = {
     "white": 1, "black": 5, "red": 13, "orange": 14, "yellow": 15, "lime": 16, "cyan": 17, "blue": 18, "magenta": 19,
@@ -31,21 +33,14 @@ COLOR_VALUES = {
 Menu = Literal["Calculator", "2D Graph", "3D Graph"]
 
 
-def _click(element: Element, **more: Any) -> Action:
-    x, y = element.center
-    return Action("click", x, y, **more)
-
-
 def tab(screen: Screen, to: Tab) -> Bursts:
     """Bring a tab to the front, unless it is there."""
-    if not screen.find_all(role="page tab list", name=TABS[to]):  # the list is called by the tab in front
-        yield [_click(screen.find(role="page tab", name=TABS[to]))]
+    yield from qt.choose_tab(screen, TABS[to])
 
 
 def enter(screen: Screen, text: str) -> Bursts:
     """Replace what is in the calculator's or the 3D graph's input, and press Return."""
-    box = screen.find(role="text")
-    yield [_click(box), Action("press", keys=("ctrl", "a")), Action("type", text=f"{text}\n")]
+    yield fill(screen.find(role="text"), text)
 
 
 def evaluate(screen: Screen, text: str) -> Bursts:
@@ -65,48 +60,40 @@ def add_function(screen: Screen, expression: str) -> Bursts:
     yield from tab(screen, "2d")
     add = screen.find(role="page tab", name="Add")
     if not screen.find_all(role="page tab list", name="Add"):  # the form is open when there are no functions
-        yield [_click(add)]
-    yield [
-        _click(screen.find(role="text")),
-        Action("press", keys=("ctrl", "a")),
-        Action("type", text=f"{expression}\n"),
-    ]
+        yield [click(add)]
+    yield fill(screen.find(role="text"), expression)
     with suppress(SetupError):  # refused: the form stays, and whoever wrote the expression is to blame
         screen.find(role="table cell", name="f*", timeout=5.0)
 
 
 def _edit(screen: Screen, nth: int) -> Bursts:
     """Open the form of the nth function: a double click on its expression."""
-    yield [_click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
+    yield [click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
     try:
         screen.find(role="push button", name="Remove", timeout=2.0)
     except SetupError:  # on a busy computer the clicks may come too far apart to be a double click
-        yield [_click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
+        yield [click(screen.find(role="table cell", nth=2 * nth + 1), clicks=2)]
         screen.find(role="push button", name="Remove")
 
 
 def change_function(screen: Screen, expression: str, nth: int = 0) -> Bursts:
     """Replace the expression of the nth function."""
     yield from _edit(screen, nth)
-    yield [
-        _click(screen.find(role="text")),
-        Action("press", keys=("ctrl", "a")),
-        Action("type", text=f"{expression}\n"),
-    ]
+    yield fill(screen.find(role="text"), expression)
 
 
 def remove_function(screen: Screen, nth: int = 0) -> Bursts:
     """Remove the nth function."""
     yield from _edit(screen, nth)
-    yield [_click(screen.find(role="push button", name="Remove"))]
+    yield [click(screen.find(role="push button", name="Remove"))]
 
 
 def color(screen: Screen, name: str, nth: int = 0) -> Bursts:
     """Give the nth function a colour of ``COLORS``."""
     yield from _edit(screen, nth)
-    yield [_click(screen.find(role="combo box"))]
-    yield [_click(screen.find(role="list item", nth=COLORS[name]))]
-    yield [_click(screen.find(role="push button", name="OK"))]
+    yield [click(screen.find(role="combo box"))]
+    yield [click(screen.find(role="list item", nth=COLORS[name]))]
+    yield [click(screen.find(role="push button", name="OK"))]
 
 
 def toggle_function(screen: Screen, nth: int = 0) -> Bursts:
@@ -117,15 +104,14 @@ def toggle_function(screen: Screen, nth: int = 0) -> Bursts:
 
 def menu(screen: Screen, of: Menu, item: str) -> Bursts:
     """Choose an item of a menu."""
-    yield [_click(screen.find(role="menu item", name=of))]
-    yield [_click(screen.find(name=item))]
+    yield from choose_menu(screen, of, item)
 
 
 def remove_variable(screen: Screen, name: str) -> Bursts:
     """Remove a variable: a click on its value opens a form with a button for it."""
     cell = screen.find(role="table cell", name=name)
     yield [Action("click", cell.x + cell.width + 20, cell.center[1])]
-    yield [_click(screen.find(role="push button", name="Remove Variable"))]
+    yield [click(screen.find(role="push button", name="Remove Variable"))]
 
 
 def change_variable(screen: Screen, name: str, value: str) -> Bursts:
@@ -134,38 +120,32 @@ def change_variable(screen: Screen, name: str, value: str) -> Bursts:
     yield [Action("click", cell.x + cell.width + 20, cell.center[1])]
     ok = screen.find(role="push button", name="OK")
     box = screen.find(role="text", nth=-1)
-    yield [_click(box), Action("press", keys=("ctrl", "a")), Action("type", text=value), _click(ok)]
+    yield [*fill(box, value, end=""), click(ok)]
 
 
 def load_script(screen: Screen, path: str) -> Bursts:
     """Load a script through the file dialog."""
     yield from tab(screen, "calculator")
     yield [Action("press", keys=("ctrl", "l"))]
-    yield from _choose_file(screen, path)
+    yield from qt.choose_file(screen, path)
 
 
 def save_script(screen: Screen, path: str) -> Bursts:
     """Save the calculator's input as a script through the file dialog."""
     yield from tab(screen, "calculator")
     yield [Action("press", keys=("ctrl", "g"))]
-    yield from _choose_file(screen, path)
-
-
-def _choose_file(screen: Screen, path: str) -> Bursts:
-    """Type a path into Qt's file dialog, whose text field has the focus."""
-    screen.find(role="push button", name="Cancel")
-    yield [Action("type", text=f"{path}\n")]
+    yield from qt.choose_file(screen, path)
 
 
 def viewport(screen: Screen, left: float, top: float, width: float, height: float) -> Bursts:
     """Show a part of the plane in the 2D graph."""
     yield from tab(screen, "2d")
-    yield [_click(screen.find(role="page tab", name="Viewport"))]
+    yield [click(screen.find(role="page tab", name="Viewport"))]
     numbers = {"Left:": left, "Top:": top, "Width:": width, "Height:": height}
     for label, number in numbers.items():
         box = screen.find(role="spin button", name=label)
-        yield [_click(box, clicks=2), Action("press", keys=("ctrl", "a")), Action("type", text=f"{number:g}\t")]
-    yield [_click(screen.find(role="push button", name="Apply"))]
+        yield [click(box, clicks=2), Action("press", keys=("ctrl", "a")), Action("type", text=f"{number:g}\t")]
+    yield [click(screen.find(role="push button", name="Apply"))]
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {

@@ -18,6 +18,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.accessible_program import AccessibleProgram, Node
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.core.warm_caches import give_caches, keep_caches
+from deskgym.task_suites.programs.toolkits import qt
 
 APP = "kalgebra"
 TABS = {"calculator": "Calculator", "2d": "2D Graph", "3d": "3D Graph", "dictionary": "Dictionary"}
@@ -33,7 +34,6 @@ ENVIRONMENT = {
 """What KAlgebra needs beside the desktop's own environment: without the first flag the log has no accessible text."""
 
 _OUTLINE: dict[str, Any] = {"outline": True, "closed": ["list"]}  # its parts are in no list, and the dictionary is long
-_RETURN = [{"t": "keydown", "k": "enter"}, {"t": "keyup", "k": "enter"}]
 _PAINTED = SettlePolicy(quiet_ms=250, cap_ms=2500)  # software OpenGL takes 120-600 ms for a surface
 _TOOLTIP = 80
 _SMALLEST = 50
@@ -101,7 +101,7 @@ class KAlgebra:
         self.program = program
         self.machine = program.machine
         self.menu_bar = root.find("menu bar")
-        self.tabs = _tab_list(root, set(TABS.values()))
+        self.tabs = qt.find_tabs(root, TABS.values())
         pages = _pages(root)
         self.log = pages[0]
         self.calculator_input = pages[0].find("text")
@@ -113,7 +113,7 @@ class KAlgebra:
         functions = root.find("frame", "Functions")
         self.variables = root.find("frame", "Variables").find("tree")
         self.functions = functions.find("tree")
-        self.function_tabs = _tab_list(functions, {"List", "Viewport"})
+        self.function_tabs = qt.find_tabs(functions, ["List", "Viewport"])
         self.viewport = functions.find_all("spin button")
         form = functions.parent_of(functions.find("push button", "OK"))
         self.function_input = form.find("text", nth=1)  # the first one is the hidden name
@@ -142,20 +142,18 @@ class KAlgebra:
 
     def show_tab(self, tab: Tab) -> None:
         """Bring a tab to the front."""
-        if self.current_tab() != TABS[tab]:
-            self.program.press(self.tabs.find("page tab", TABS[tab]))
-            self.program.wait(f"the tab {TABS[tab]!r}", lambda tabs: tabs.name == TABS[tab], self.tabs)
+        qt.show_tab(self.program, self.tabs, TABS[tab])
 
     def set_variable(self, name: str, expression: str) -> None:
         """Evaluate ``name := expression`` in the calculator."""
         self.show_tab("calculator")
-        self._enter(self.calculator_input, f"{name}:={expression}")
+        qt.enter(self.program, self.calculator_input, f"{name}:={expression}")
         self.program.wait(f"the variable {name!r}", lambda table: table.find_all(name=name), self.variables)
 
     def add_function(self, expression: str) -> None:
         """Plot a function in the 2D graph through the Add form."""
         self.show_tab("2d")
-        before = len(rows(self.program.look(self.functions)))
+        before = len(qt.rows(self.program.look(self.functions)))
         for tab in ("List", "Add"):  # from List to Add: else the form would not make up a name
             self.show_function_tab(tab)
         self.program.set_text(self.function_input, expression)
@@ -164,13 +162,12 @@ class KAlgebra:
         )
         self.program.press(self.function_ok)
         self.program.wait(
-            f"the function {expression!r} in the list", lambda table: len(rows(table)) > before, self.functions
+            f"the function {expression!r} in the list", lambda table: len(qt.rows(table)) > before, self.functions
         )
 
     def show_function_tab(self, name: str) -> None:
         """Bring one of the tabs below the functions to the front: List, Add, Variables, Viewport."""
-        self.program.press(self.program.look(self.function_tabs).find("page tab", name))
-        self.program.wait(f"the tab {name!r}", lambda tabs: tabs.name == name, self.function_tabs)
+        qt.show_tab(self.program, self.function_tabs, name)
 
     def picture(self) -> NDArray[np.uint8]:
         """The 3D picture, without its lowest pixels, where a tooltip may lie.
@@ -189,38 +186,12 @@ class KAlgebra:
     def plot_surface(self, expression: str) -> None:
         """Plot a surface in the 3D graph."""
         self.show_tab("3d")
-        self._enter(self.surface_input, expression)
+        qt.enter(self.program, self.surface_input, expression)
         self.machine.display.perform([], _PAINTED)
 
     def submit_surface(self, expression: str | None = None) -> None:
         """Press Return in the 3D graph's input, with another expression in it if one is given."""
-        if expression is not None:
-            self.program.set_text(self.surface_input, expression)
-        self._focus(self.surface_input)
-        self.machine.display.perform(_RETURN, SettlePolicy())
-
-    def _enter(self, edit: Node, text: str) -> None:
-        """Put a text into an input and press Return in it."""
-        self.program.set_text(edit, text)
-        self._focus(edit)
-        self.machine.display.perform(_RETURN, SettlePolicy())
-
-    def _focus(self, edit: Node) -> None:
-        self.program.focus(edit)
-        self.program.wait("the input's focus", lambda node: "focused" in node.states, edit)
-
-
-def rows(table: Node, columns: int = 2) -> list[list[Node]]:
-    """A table's cells by row; its header is left out."""
-    cells = [node for node in table.children if node.role == "table cell"]
-    return [cells[k : k + columns] for k in range(0, len(cells) - columns + 1, columns)]
-
-
-def _tab_list(root: Node, names: set[str]) -> Node:
-    for tabs in root.find_all("page tab list"):
-        if {child.name for child in tabs.children} >= names:
-            return tabs
-    raise LookupError(f"KAlgebra has no list of the tabs {sorted(names)}")
+        qt.enter(self.program, self.surface_input, expression)
 
 
 def _pages(root: Node) -> list[Node]:

@@ -19,7 +19,8 @@ from deskgym.envs.errors import SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.accessible_program import Node
 from deskgym.task_suites.programs.kalgebra.language.expressions import ExpressionError, evaluate, parse
-from deskgym.task_suites.programs.kalgebra.program import TABS, KAlgebra, rows
+from deskgym.task_suites.programs.kalgebra.program import TABS, KAlgebra
+from deskgym.task_suites.programs.toolkits import qt
 
 RESOLUTIONS = {"Poor": 416, "Normal": 832, "Fine": 1664, "Very Fine": 3328}
 """The 2D menu's resolutions, with the numbers that KAlgebra's source gives them (ScienceBoard's ``res``)."""
@@ -55,7 +56,7 @@ def calculator(kalgebra: KAlgebra) -> dict[str, Any]:
     kalgebra.machine.display.perform(_ASIDE, _STILL)  # the log comes after the variables
     log = kalgebra.program.wait("the calculator's log", _LogReader(kalgebra.machine), kalgebra.log, 3.0)[0]
     table = kalgebra.program.look(kalgebra.variables)
-    variables = {name.name: value.name for name, value in rows(table) if name.name}
+    variables = {name.name: value.name for name, value in qt.rows(table) if name.name}
     return {"variables": _with_complex(variables, log), "log": log}
 
 
@@ -138,7 +139,7 @@ def plots(kalgebra: KAlgebra) -> dict[str, Any]:
             "shown": "checked" in name.states,
             "color": _swatch(screen, name),
         }
-        for name, expression in rows(look(kalgebra.functions))
+        for name, expression in qt.rows(look(kalgebra.functions))
     ]
     numbers = zip(("top", "left", "width", "height"), kalgebra.viewport, strict=True)
     return {"functions": functions, "viewport": {name: float(look(spin).value or "nan") for name, spin in numbers}}

@@ -6,5 +6,5 @@ alone.
 
 from __future__ import annotations
 
-RESULTS = f"{__name__}.results"
-COMPARATORS = f"{__name__}.comparators"
+RESULTS = "deskgym.task_suites.table_analysis.guest.results"
+COMPARATORS = "deskgym.task_suites.table_analysis.guest.comparators"

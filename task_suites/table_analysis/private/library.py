@@ -154,7 +154,7 @@ def _function(words: Words, shape: Shape, positional: frozenset[str], near: Op |
         positional=positional,
         parameters=parameters,
         does=words.worded(op.does),
-        returns=words.worded(op.returns),
+        returns=words.worded(op.gives),
         settings=tuple(words.worded(clause(op.key, name, value)) for name, value in shape.settings),
     )
 

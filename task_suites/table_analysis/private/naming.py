@@ -6,55 +6,23 @@ import builtins
 import keyword
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TypeVar
 
+from deskgym.task_suites.table_analysis.private.data import read
 from deskgym.task_suites.table_analysis.private.operations import RECEIVERS, Op
 from deskgym.task_suites.table_analysis.private.parameters import described
 from deskgym.task_suites.table_analysis.private.shapes import SELF
 
 T = TypeVar("T")
 
-VERBS = (
-    "anchor", "balance", "beckon", "braid", "brew", "calm", "chart", "coax", "craft", "cure", "deal", "draft",
-    "entice", "etch", "ferry", "forge", "gauge", "greet", "harbor", "hatch", "herd", "hone", "invoke", "kindle",
-    "launch", "mend", "muster", "nudge", "parse_out", "plait", "polish", "prime", "quell", "rally", "refine", "settle",
-    "shepherd", "sift_through", "summon", "temper", "tend", "thread", "usher", "vault", "weave", "yoke",
-)  # fmt: skip
-NOUNS = (
-    "acorn", "almanac", "basin", "beacon", "bramble", "brook", "cairn", "cedar", "cinder", "cobalt", "copse", "delta",
-    "ember", "fathom", "fjord", "gable", "garnet", "grove", "harbour", "heron", "isle", "juniper", "kelp", "lantern",
-    "ledger", "loom", "maple", "meadow", "nectar", "orchard", "osprey", "pebble", "quarry", "quill", "ravine", "reef",
-    "sable", "spindle", "tallow", "thicket", "umber", "valley", "willow", "wren", "yarrow", "zephyr",
-)  # fmt: skip
-KINDS = ("kit", "works", "desk", "toolbox", "bench", "suite", "office", "forge", "lab", "stack", "core", "hub")
-STEPS = ("stage", "piece", "draft", "interim", "scrap", "portion")
-TERMS = (
-    ("table", ("table", "sheet", "frame", "dataset")),
-    ("column", ("column", "field", "series")),
-    ("row", ("row", "record", "line")),
-    ("group", ("group", "bucket", "batch", "class")),
-    ("missing", ("missing", "absent", "blank", "unknown")),
-)
+_NAMES = read("names")
+VERBS: Sequence[str] = _NAMES["verbs"]
+NOUNS: Sequence[str] = _NAMES["nouns"]
+TERMS: Mapping[str, Sequence[str]] = _NAMES["terms"]
 """What things are called, one word each throughout a library's documentation."""
-OPENINGS = {
-    "Adds": ("Adds", "Sums", "Totals"),
-    "Computes": ("Computes", "Calculates", "Works out", "Determines"),
-    "Counts": ("Counts", "Tallies"),
-    "Draws": ("Draws", "Paints", "Renders"),
-    "Finds": ("Finds", "Determines", "Looks up"),
-    "Gives": ("Gives", "Returns", "Yields"),
-    "Keeps": ("Keeps", "Retains", "Holds on to"),
-    "Makes": ("Makes", "Builds", "Creates"),
-    "Puts": ("Puts", "Places"),
-    "Sets": ("Sets", "Fixes", "Chooses"),
-    "Splits": ("Splits", "Divides", "Parts"),
-    "Takes": ("Takes", "Extracts", "Fetches"),
-    "Tells": ("Tells", "Checks", "Reports"),
-    "Turns": ("Turns", "Converts", "Changes"),
-    "Writes": ("Writes", "Puts down", "Enters"),
-}
+OPENINGS: Mapping[str, Sequence[str]] = _NAMES["openings"]
 """First words of a description, and what may stand there instead."""
 _OPENING = re.compile(r"[A-Z][a-z]+")
 
@@ -73,11 +41,11 @@ class Words:
     def __init__(self, seed: int, taken: Iterable[str]) -> None:
         self._rng = random.Random(f"deskgym private library {seed}")
         self._taken = {*taken, *keyword.kwlist, *dir(builtins)}
-        self._terms = tuple((_term(term), self.pick(words)) for term, words in TERMS)
-        self.module = self._fresh(lambda: (self.pick(NOUNS), self.pick(KINDS)))
+        self._terms = tuple((_term(term), self.pick(words)) for term, words in TERMS.items())
+        self.module = self._fresh(lambda: (self.pick(NOUNS), self.pick(_NAMES["kinds"])))
         first, second = self.module.split("_")[:2]
         self.alias = self._fresh(lambda: (first[: 1 + int(3 * self._rng.random())] + second[0],))
-        self.step = self._fresh(lambda: (self.pick(STEPS),), ending="_1")[:-2]
+        self.step = self._fresh(lambda: (self.pick(_NAMES["steps"]),), ending="_1")[:-2]
 
     def pick(self, options: Sequence[T]) -> T:
         """One of some, each as likely."""

@@ -34,6 +34,11 @@ SERVER = textwrap.dedent("""
                 return
             if url.path == "/page":
                 return self.answer(200, b"<title>Shop</title><h1>Orders</h1>", "text/html")
+            if url.path == "/form":
+                return self.answer(200, b"<form method=post action=/><input id=item name=item><button>Order</button>",
+                    "text/html")
+            if url.path == "/cookies":
+                return self.answer(200, self.headers.get("Cookie", "none").encode(), "text/html")
             if url.path == "/crash":
                 print("the shop has burnt down", file=sys.stderr, flush=True)
                 os._exit(3)
@@ -49,6 +54,12 @@ SERVER = textwrap.dedent("""
                 shop.execute("INSERT INTO orders (item) VALUES (?)", (item,))
             with open("/var/lib/shop/orders.log", "a") as log:
                 log.write(item + "\\n")
+            if item.startswith("item="):
+                self.send_response(303)
+                self.send_header("Location", "/page?thanks")
+                self.send_header("Set-Cookie", "visits=1; Path=/")
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
             self.answer(201, b"{}")
 
         def log_message(self, *ignored):

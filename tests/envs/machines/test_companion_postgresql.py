@@ -1,11 +1,12 @@
 """A PostgreSQL server in a companion: rolled back by renaming a spare copy, while an application is connected."""
 
 import glob
+import time
 from collections import Counter
 
 import pytest
 
-from deskgym.envs.errors import ServiceError
+from deskgym.envs.errors import ServiceDown, ServiceError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.provision.builder import MachineBuilder
@@ -100,6 +101,27 @@ def test_queries_read_and_never_write(desktop):
     with pytest.raises(ServiceError, match="nonsense"):
         companion.execute("DELETE FROM parts; nonsense")
     assert count(companion)["n"] == 500
+
+
+def test_a_lock_that_the_agent_holds_does_not_keep_the_truth_from_being_read(desktop):
+    hold = (
+        "(echo 'BEGIN; UPDATE parts SET price = 0; LOCK TABLE parts;'; sleep 60) | psql -X -h 127.0.0.1 -U clerk store"
+    )
+    desktop.guest.launch(["sh", "-c", hold])
+    companion = desktop.companions["store"]
+    locked = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation::regclass::text = 'parts'"
+    end = time.monotonic() + 10
+    while not companion.sql(locked):
+        assert time.monotonic() < end
+    assert count(companion) == {"n": 500, "price": 187875.0}
+
+
+def test_a_server_that_is_down_is_said_so(keeper, desktop):
+    companion = desktop.companions["store"]
+    companion.run(["pkill", "-9", "postgres"], user="guest")
+    with pytest.raises(ServiceDown, match=r"(?s)database '.*it is down: postgres ended with -9; its last"):
+        while True:
+            count(companion)
 
 
 def test_a_role_that_appears_or_a_server_that_ends_replaces_the_companion(keeper, desktop):

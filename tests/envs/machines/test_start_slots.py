@@ -10,12 +10,12 @@ from contextlib import suppress
 
 import pytest
 
-from deskgym.envs.provision.start_slots import PER_CORE, slots, start_slot
+from deskgym.envs.machines.start_slots import PER_CORE, slots, start_slot
 
 HOLD = """
 import os, sys, time
 from pathlib import Path
-from deskgym.envs.provision.start_slots import start_slot
+from deskgym.envs.machines.start_slots import start_slot
 with start_slot(Path(sys.argv[1]), 1):
     if sys.argv[2:] and os.fork() == 0:
         time.sleep(60)

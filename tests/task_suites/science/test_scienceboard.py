@@ -11,8 +11,8 @@ from scienceboard_files import CURVE, GIVEN, SPHERE, UPSTREAM, file_of, given, i
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
+from deskgym.agents.playing import play
 from deskgym.cli.main import main
-from deskgym.cli.playing import play
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
 from deskgym.envs.errors import SetupError, TaskError

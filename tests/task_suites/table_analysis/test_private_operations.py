@@ -22,9 +22,11 @@ from deskgym.task_suites.table_analysis.private.constants import DEFAULTS, TURNS
 from deskgym.task_suites.table_analysis.private.library import _plain, look_alikes  # noqa: E402
 from deskgym.task_suites.table_analysis.private.naming import NOUNS, VERBS, Words  # noqa: E402
 from deskgym.task_suites.table_analysis.private.operations import ALIASES, RECEIVERS, Op, operation, operations  # noqa: E402
-from deskgym.task_suites.table_analysis.private.parameters import PARAMETERS, described  # noqa: E402
-from deskgym.task_suites.table_analysis.private.parameters_more import MORE  # noqa: E402
-from deskgym.task_suites.table_analysis.private.parameters_of import MEANINGS  # noqa: E402
+from deskgym.task_suites.table_analysis.private.parameters import (  # noqa: E402
+    MEANINGS,  # noqa: E402
+    PARAMETERS,
+    described,
+)
 
 TABLE = pd.DataFrame({"a": [1, 2, 2], "b": [1.0, 2.0, 4.0]})
 DATES = pd.Series(pd.to_datetime(["2024-01-01", "2024-02-02"]))
@@ -109,7 +111,7 @@ def test_parameters_of_unused_functions_exist(key: str) -> None:
 def test_every_operation_is_complete(op: Op) -> None:
     verbs, nouns = (part.split() for part in op.words.split(" / "))
     assert len(verbs) * len(nouns) >= 9
-    assert op.does.endswith(".") and op.does[0].isupper() and op.returns
+    assert op.does.endswith(".") and op.does[0].isupper() and op.gives
     assert not op.receiver or op.receiver in RECEIVERS
     assert all(operation(key) and operation(key) is not op for key in op.like.split())
     for name in (*op.positional, *UNUSED.get(op.key, "").split(), *([op.through] if op.through else [])):
@@ -131,7 +133,7 @@ def test_no_private_word_is_a_public_one() -> None:
 
 def test_words_for_parameters_are_names_and_not_the_real_ones() -> None:
     reserved = {*keyword.kwlist, *dir(builtins), "pd", "np", "plt"}
-    for name, (words, meaning) in {**PARAMETERS, **MORE, **RECEIVERS}.items():
+    for name, (words, meaning) in {**PARAMETERS, **RECEIVERS}.items():
         assert len(set(words.split())) >= 3 and meaning
         assert all(word.isidentifier() and word not in reserved and word != name for word in words.split()), name
 

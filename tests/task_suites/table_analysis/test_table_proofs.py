@@ -4,6 +4,7 @@ import pytest
 from shop_domain import DOMAINS, FOLDER
 
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.table_analysis.private import data
 from deskgym.task_suites.table_analysis.suite import TableAnalysisSuite
 
 
@@ -35,6 +36,15 @@ def test_private_libraries_count_for_private_turns_and_a_domain_for_its_own():
     assert f"{package}.private.library" in set(private) - set(normal)
     assert f"{package}.domains.wines" in normal and f"{package}.domains.loans" not in normal
     assert f"{package}.judging" in normal
+    assert {f"{package}.guest.results.taking", f"{package}.guest.comparators.comparing"} <= {*normal}
+
+
+def test_the_words_of_private_libraries_count_for_private_turns(shop, monkeypatch):
+    _, suite = shop
+    ids = [f"shop/ada/{mode}/mean-price" for mode in ("normal", "private")]
+    before = [suite().proof_inputs(name).file for name in ids]
+    monkeypatch.setattr(data, "digest", lambda: "other words")
+    assert [suite().proof_inputs(name).file == old for name, old in zip(ids, before, strict=True)] == [True, False]
 
 
 def texts(suite, name):

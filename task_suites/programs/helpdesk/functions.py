@@ -1,0 +1,35 @@
+"""What tasks ask of the helpdesk's data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from deskgym.task_suites.programs.helpdesk import company
+
+PRIORITIES = {1: "Critical", 2: "High", 3: "Normal", 4: "Low", 5: "Very Low"}
+
+
+@cache
+def _tickets() -> dict[int, dict[str, Any]]:
+    return {entry["number"]: entry for entry in company.tickets()}
+
+
+def ticket(number: int) -> dict[str, Any]:
+    """A ticket: number, title, queue, priority, owner ("" for nobody), whether it is closed, submitter."""
+    found = _tickets()[number]
+    return {**{key: found[key] for key in ("number", "title", "queue", "closed", "submitter")},
+            "owner": found["owner"] or "", "priority": PRIORITIES[found["priority"]]}  # fmt: skip
+
+
+def open_count(queue: str, priority: str) -> int:
+    """How many tickets of a queue with a priority are open."""
+    return sum(
+        entry["queue"] == queue and PRIORITIES[entry["priority"]] == priority and not entry["closed"]
+        for entry in _tickets().values()
+    )
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"helpdesk.ticket": ticket, "helpdesk.open_count": open_count}
+"""By the names that task files use."""
