@@ -39,8 +39,8 @@ class FinalState:
         steps: how many steps the agent took.
         reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
         scratch: what readers keep for each other, such as where a program's parts are; never recorded.
-        clean_machine: gives a second machine, as new, for what must be executed, with the guest plugins that it is
-            called with, such as ``clean_machine(("my_suite.guest",))``; None where there is none.
+        clean_machine: gives a second machine, as new, for what must be executed, with the guest plugins and libraries
+            that it is called with, see ``MachineManager.clean_machine``; None where there is none.
     """
 
     machine: Machine

@@ -59,18 +59,20 @@ class MachineManager:
         self._companions = CompanionKeeper(builder)
         self._second: Machine | None = None
 
-    def clean_machine(self, plugins: tuple[str, ...] = ()) -> Machine:
+    def clean_machine(self, plugins: tuple[str, ...] = (), libraries: tuple[str, ...] = ()) -> Machine:
         """A second machine like the present one, as new: for what an evaluation has to run.
 
         It is the same one each time, restored, as long as plugins and the tasks' needs stay the same.
 
         Args:
             plugins: of its guest, in place of those that the agent's machine has.
+            libraries: that its kernels can import beside those of the agent's machine.
 
         Raises:
             MachineError: it could not be had.
         """
-        config = replace(self.machine.config, plugins=plugins)
+        own = self.machine.config
+        config = replace(own, plugins=plugins, libraries=tuple(dict.fromkeys((*own.libraries, *libraries))))
         if self._second is not None and self._second.config != config:
             self._second.stop()
             self._second = None

@@ -25,7 +25,8 @@ class TableSource:
     """Where a table is. A task file writes a mapping of these, or the path alone.
 
     Attributes:
-        path: a file in the agent's machine: ``.xlsx``, ``.ods``, ``.csv``, ``.tsv``, ``.db`` and ``.sqlite`` (SQLite).
+        path: a file in the agent's machine: ``.xlsx``, ``.ods``, ``.csv``, ``.tsv``, ``.db`` and ``.sqlite`` (SQLite),
+            ``.parquet``, ``.duckdb``.
         file: instead, a file beside the task file, of the same kinds.
         sheet: of a workbook: its name, or its number from 1.
         range: of a sheet or text file: such as ``A3:D20`` or ``B:D``; all of it if left out.
@@ -125,6 +126,14 @@ def read_table(final: FinalState, source: TableSource) -> Table:
         answer = ask_companion(final, source, _query(source))
     elif source.ending in ("db", "sqlite", "sqlite3"):
         answer = _sqlite(final, source)
+    elif source.ending in ("parquet", "duckdb"):
+        from deskgym.envs.evaluation.readers.clean import ask_duckdb
+
+        query = _query(source) if source.ending == "duckdb" else ""
+        answer = final.read_once(
+            f"duckdb:{source.file or source.path}:{query}",
+            lambda _: ask_duckdb(final, source.content(final), source.name, source.ending, query),
+        )
     else:
         return _from_cells(source, read_sheet(final, source)).where(source.where)
     rows = answer["rows"]

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import HostFile
 from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.checks.state import Reader
+from deskgym.envs.evaluation.evaluator import Check
 from deskgym.task_suites.core.registry import Registry, bind_call
 
 PAGE = Path(__file__).parents[4] / "docs" / "checks.md"
@@ -44,6 +46,19 @@ def test_the_example_of_a_docstring_fits_its_check(name: str, tmp_path: Path) ->
 
 def test_the_page_lists_them_all() -> None:
     assert PAGE.read_text().partition(START)[2].partition(END)[0] == table(), "run this file to write the table anew"
+
+
+def test_the_example_of_a_baseline_runs(state) -> None:
+    names: dict = {}
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    exec(code, names)
+    check = Check.bound("grown", names["grown"], {"path": "/home/user/f"})
+    machine = state(f=b"12").machine
+    machine.machine, machine.stat = machine, lambda path: {"size": len(machine[path])}
+    machine.baselines = check.baseline(machine)
+    assert check(FinalState(machine, "done")).outcome == "fail"
+    machine["/home/user/f"] = b"123"
+    assert check(FinalState(machine, "done")).outcome == "pass"
 
 
 if __name__ == "__main__":
