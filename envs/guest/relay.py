@@ -21,6 +21,11 @@ from deskgym.envs.guest.requests import Requests
 
 PIECE = 1 << 16
 CONNECT_TIMEOUT = 10.0
+CONNECTIONS = 256
+"""How many may be open at once: an agent that opens more must not use up the guest's descriptors."""
+BACKLOG = 64
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Relay:
@@ -28,6 +33,7 @@ class Relay:
 
     def __init__(self) -> None:
         self.requests = Requests()
+        self._connections = 0
 
     async def open(self, link: int, ports: Sequence[int], uncounted: Sequence[str] = ()) -> dict[str, Any]:
         """Listen on ``ports`` and lead what connects to the companion at the other end of ``link``.
@@ -43,39 +49,50 @@ class Relay:
             return not any(fnmatch.fnmatchcase(path.partition("?")[0], glob) for glob in uncounted)
 
         for port in ports:
-            await asyncio.start_server(self._leader(gate, port, counts), "127.0.0.1", port, backlog=1024)
+            await asyncio.start_server(self._leader(gate, port, counts), "127.0.0.1", port, backlog=BACKLOG)
             with contextlib.suppress(OSError):  # a machine may have no IPv6; browsers try it first for "localhost"
-                await asyncio.start_server(self._leader(gate, port, counts), "::1", port, backlog=1024)
+                await asyncio.start_server(self._leader(gate, port, counts), "::1", port, backlog=BACKLOG)
         return {}
 
     async def forward(self, link: int, port: int) -> int:
         """Listen on a free port of 127.0.0.1, which leads to ``port`` at the other end of ``link``; gives it."""
         gate = _Gate(socket.socket(fileno=link))
-        server = await asyncio.start_server(self._leader(gate, port, lambda path: False), "127.0.0.1", 0)
+        server = await asyncio.start_server(
+            self._leader(gate, port, lambda path: False), "127.0.0.1", 0, backlog=BACKLOG
+        )
         return int(server.sockets[0].getsockname()[1])
 
     def _leader(self, gate: _Gate, port: int, counts: Callable[[str], bool]) -> Callable[..., Any]:
         async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.requests.connect()
+            if self._connections >= CONNECTIONS:
+                writer.transport.abort()
+                return
+            self._connections += 1
             try:
                 there = await asyncio.open_connection(sock=await gate.connect(port), limit=PIECE)
                 self.requests.connect()
+                await self._join((reader, writer), there, counts)
             except (OSError, TimeoutError):
                 writer.transport.abort()  # as a port where nobody listens does
-                return
-            watch = HttpWatch(self.requests.begin, self.requests.end, counts)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(_pump(reader, there[1], before=watch.sent))
-                    group.create_task(_pump(there[0], writer, after=watch.received))
-            except* OSError:
-                pass
             finally:
-                watch.close()
-                for end in (writer, there[1]):
-                    end.transport.abort() if end.is_closing() else end.close()
+                self._connections -= 1
 
         return lead
+
+    async def _join(self, here: Stream, there: Stream, counts: Callable[[str], bool]) -> None:
+        """Carry bytes both ways until both ends are done, or one breaks."""
+        watch = HttpWatch(self.requests.begin, self.requests.end, counts)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pump(here[0], there[1], before=watch.sent))
+                group.create_task(_pump(there[0], here[1], after=watch.received))
+        except* OSError:
+            pass
+        finally:
+            watch.close()
+            for _, end in (here, there):
+                end.transport.abort() if end.is_closing() else end.close()
 
 
 async def _pump(

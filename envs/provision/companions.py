@@ -26,7 +26,6 @@ from deskgym.envs.provision.services import (
     Ready,
     Restore,
     ServiceSpec,
-    Shared,
     Sqlite,
 )
 
@@ -39,7 +38,6 @@ __all__ = [
     "Ready",
     "Restore",
     "ServiceSpec",
-    "Shared",
     "Sqlite",
 ]
 
@@ -301,6 +299,8 @@ class Companion:
         if auth is not None:
             sent["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
         if port is None:
+            if not self.spec.ports:
+                raise ServiceError(f"the service {self.spec.name!r} has no ports: say which one to ask")
             port = self.spec.ports[0]
         data = body.encode() if isinstance(body, str) else body
         answer = self._on_guest(

@@ -128,23 +128,6 @@ Data = Sqlite | Postgresql | Files | Restore
 
 
 @dataclass(frozen=True)
-class Shared:
-    """A folder that the desktop and the companion share, empty at the start of every episode.
-
-    What is written there is limited by no machine's ``disk_mb``.
-
-    Attributes:
-        desktop: where the desktop has it.
-        companion: where the companion has it.
-        owner: whose it is on both sides: ``"agent"`` (both may write) or ``"guest"`` (the agent may only read).
-    """
-
-    desktop: str
-    companion: str
-    owner: str = "agent"
-
-
-@dataclass(frozen=True)
 class ServiceSpec:
     """A service that tasks use: a web application with its database, say. It runs in a companion of the desktop.
 
@@ -165,7 +148,6 @@ class ServiceSpec:
             administrator; see ``Companion.secrets``.
         uncounted: globs of paths that answer when there is news, such as ``"/poll/*"``: a page does not count as
             loading because of them.
-        shared: folders that the desktop sees too.
         memory_mb: memory of all its processes and written files together, in MiB.
         disk_mb: what it may write in all, in MiB.
         processes: how many processes and threads may live at once.
@@ -185,7 +167,6 @@ class ServiceSpec:
     before: tuple[Argv, ...] = ()
     secrets: tuple[str, ...] = ()
     uncounted: tuple[str, ...] = ()
-    shared: tuple[Shared, ...] = ()
     memory_mb: int = 1024
     disk_mb: int = 1024
     processes: int = 512
@@ -215,5 +196,4 @@ class ServiceSpec:
     def paths(self) -> tuple[str, ...]:
         """All paths that it names."""
         data = [item.path for item in self.data if isinstance(item, Sqlite | Files)]
-        shared = [path for folder in self.shared for path in (folder.desktop, folder.companion)]
-        return (*data, *self.watch, *(path for path, _ in self.files), *shared)
+        return (*data, *self.watch, *(path for path, _ in self.files))

@@ -13,7 +13,7 @@ from deskgym.envs.vector_env import DesktopVectorEnv
 from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks.services import sql
 
-sys.path.insert(0, str(Path(__file__).parent / "machines"))
+sys.path.insert(0, str(Path(__file__).parent / "provision"))
 from shop_service import PORT, SHOP  # noqa: E402
 
 pytestmark = pytest.mark.sandbox

@@ -15,39 +15,37 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-BASE = "/var/lib/deskgym-base"
-"""Where the frozen data is; only the guest's own user may read it."""
-
 _CHANGING = ((24, 28), (92, 100))
 """Bytes of a SQLite file's header that count changes (file format, section 1.3)."""
 
 _MAX_ROWS = 200_000
 
 
-def freeze(databases: Sequence[str], folders: Sequence[str]) -> None:
-    """Copy the data to ``BASE``.
+def freeze(base: str, databases: Sequence[str], folders: Sequence[str]) -> None:
+    """Copy the data to a folder that only the guest's own user may read.
 
     Args:
+        base: the folder.
         databases: paths of SQLite databases, which may be in use.
         folders: paths of folders and files.
     """
-    os.makedirs(BASE, mode=0o700, exist_ok=True)
+    os.makedirs(base, mode=0o700, exist_ok=True)
     for path in databases:
-        with _opened(path, "ro") as live, contextlib.closing(sqlite3.connect(_base(path))) as base:
-            live.backup(base)
+        with _opened(path, "ro") as live, contextlib.closing(sqlite3.connect(frozen(base, path))) as copy:
+            live.backup(copy)
     for path in folders:
         if not os.path.lexists(path):
             raise FileNotFoundError(f"there is no {path}, whose content should be rolled back")
-        _copy(path, _base(path))
+        _copy(path, frozen(base, path))
 
 
-def roll_back(databases: Sequence[str], folders: Sequence[str]) -> None:
+def roll_back(base: str, databases: Sequence[str], folders: Sequence[str]) -> None:
     """Make the data what it was when it was frozen; the databases may be in use."""
     for path in databases:
-        with contextlib.closing(sqlite3.connect(_base(path))) as base, _opened(path, "rw") as live:
-            base.backup(live)
+        with contextlib.closing(sqlite3.connect(frozen(base, path))) as copy, _opened(path, "rw") as live:
+            copy.backup(live)
     for path in folders:
-        _mirror(_base(path), path)
+        _mirror(frozen(base, path), path)
 
 
 def fingerprint(databases: Sequence[str], folders: Sequence[str]) -> str:
@@ -84,11 +82,6 @@ def query(path: str, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) ->
     return [{name: _plain(row[name]) for name in row.keys()} for row in rows]  # noqa: SIM118 - a Row's iterator has values
 
 
-def query_base(path: str, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The same of the frozen data."""
-    return query(_base(path), sql, parameters)
-
-
 def execute(path: str, sql: str) -> None:
     """Carry out statements, all or none."""
     with _opened(path, "rw") as live:
@@ -114,8 +107,9 @@ def _plain(value: Any) -> Any:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def _base(path: str) -> str:
-    return f"{BASE}/{path.strip('/').replace('%', '%25').replace('/', '%2f')}"
+def frozen(base: str, path: str) -> str:
+    """Where the frozen copy of a path is."""
+    return f"{base}/{path.strip('/').replace('%', '%25').replace('/', '%2f')}"
 
 
 def _tree(path: str) -> Iterator[str]:

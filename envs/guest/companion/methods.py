@@ -15,6 +15,9 @@ from deskgym.envs.guest.companion.link import Link
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.processes import Reaper
 
+BASE = "/var/lib/deskgym-base"
+"""Where a companion with users of its own keeps the frozen data."""
+
 
 class CompanionMethods:
     """The methods ``companion_NAME`` of the protocol."""
@@ -23,6 +26,7 @@ class CompanionMethods:
         self._config, self._reaper = config, reaper
         self._daemons = Daemons(config, reaper, commands)
         self._link = Link()
+        self._base = f"{config.state_dir}/base" if config.uid is None else BASE
 
     async def start(self, **params: Any) -> dict[str, Any]:
         """Start a program of the service and wait until it is ready; see ``Daemons.start``."""
@@ -50,11 +54,11 @@ class CompanionMethods:
 
     async def freeze(self, databases: Sequence[str], folders: Sequence[str], timeout: float) -> dict[str, Any]:
         """Copy the data to where it is rolled back from; see ``data.freeze``."""
-        return await self._as("guest", timeout, data.freeze, databases, folders)
+        return await self._as("guest", timeout, data.freeze, self._base, databases, folders)
 
     async def roll_back(self, databases: Sequence[str], folders: Sequence[str], timeout: float) -> dict[str, Any]:
         """Roll the data back; see ``data.roll_back``."""
-        return await self._as("guest", timeout, data.roll_back, databases, folders)
+        return await self._as("guest", timeout, data.roll_back, self._base, databases, folders)
 
     async def fingerprint(self, databases: Sequence[str], folders: Sequence[str], timeout: float) -> dict[str, Any]:
         """A digest of the data; see ``data.fingerprint``."""
@@ -65,7 +69,7 @@ class CompanionMethods:
     ) -> dict[str, Any]:
         """The rows of a query on a SQLite database, which it cannot change, or on the frozen copy of it."""
         if base:
-            return await self._as("guest", timeout, data.query_base, path, sql, parameters)
+            return await self._as("guest", timeout, data.query, data.frozen(self._base, path), sql, parameters)
         return await self._as(user, timeout, data.query, path, sql, parameters)
 
     async def execute(self, user: str, path: str, sql: str, timeout: float) -> dict[str, Any]:

@@ -49,6 +49,8 @@ def user():
         "machines/test_sandbox_death.py",
         "machines/test_live.py",
         "machines/test_image_build.py",
+        "provision/test_companion_postgresql.py",
+        "provision/test_companions.py",
         "provision/test_layers.py",
         "provision/test_tool_environments.py",
     ],

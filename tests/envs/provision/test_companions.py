@@ -98,6 +98,38 @@ def test_large_bodies_and_many_connections_come_through(desktop):
     assert int(size) > 8 << 20 and complete == b"True"
 
 
+def test_a_flood_of_connections_does_not_use_up_the_guest(desktop):
+    code = textwrap.dedent(f"""
+        import resource, socket, time
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))
+        held, refused = [], 0
+        for _ in range(1500):
+            connection = socket.create_connection(("127.0.0.1", {PORT}), timeout=20)
+            held.append(connection)
+        time.sleep(1)
+        for connection in held:
+            connection.setblocking(False)
+            try:
+                refused += connection.recv(1) == b""
+            except BlockingIOError:
+                pass
+            except ConnectionResetError:
+                refused += 1
+        print(refused)
+        """)
+    done = desktop.run(["python3", "-c", code], timeout=60)
+    assert int(done.stdout) >= 1000, done.stderr
+    assert desktop.run(["true"]).returncode == 0
+    until(
+        lambda: (
+            desktop.run(
+                ["python3", "-c", f"import urllib.request as u; u.urlopen('http://127.0.0.1:{PORT}')"]
+            ).returncode
+            == 0
+        )
+    )
+
+
 def test_only_the_services_ports_are_there(desktop):
     companion = desktop.companions["shop"]
     companion.run(["sh", "-c", "python3 -m http.server 9000 --bind 127.0.0.1 >/dev/null 2>&1 &"])
