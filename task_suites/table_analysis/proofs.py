@@ -45,10 +45,6 @@ def inputs_of(file: DialogueFile, place: Place | None, domain: Domain) -> ProofI
     parts = Parts()
     data |= {"place": parts.of(place), "tables": parts.of(domain)}
     private = place is None or place.mode.startswith("private")
-    if private:
-        from deskgym.task_suites.table_analysis.private.data import digest
-
-        data["words"] = digest()
     left_out = READING if private else (*READING, f"{HERE}.private")
     roots = parts.modules | {f"{HERE}.task", f"{HERE}.drawing"}
     return ProofInputs(data, closure(roots, without=left_out), libraries=LIBRARIES)

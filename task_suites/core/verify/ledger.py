@@ -15,16 +15,16 @@ from deskgym._version import __version__
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.core.verify.attempts import AttemptReport
 from deskgym.task_suites.core.verify.inputs import ProofInputs
+from deskgym.task_suites.core.verify.sources import LEDGER
 from deskgym.task_suites.suites import ENTRIES
 
-NAME = "proofs.jsonl"
 _SUITES = Path(__file__).parents[2]
 
 
 def ledger_path(suite: str) -> Path:
     """Where a suite's ledger lies: in the folder of the suite of that name, or in a folder of the user's."""
     ours = any(entry.name == suite for entry in ENTRIES)
-    return (_SUITES / suite if ours else Path(suite)) / NAME
+    return (_SUITES / suite if ours else Path(suite)) / LEDGER
 
 
 @dataclass(frozen=True)

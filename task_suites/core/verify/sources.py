@@ -16,6 +16,12 @@ from pathlib import Path
 SCOPES = ("deskgym.task_suites", "deskgym.envs.evaluation")
 """What is followed of deskgym: what tasks are made of and judged by. The rest carries out, and decides nothing."""
 
+LEDGER = "proofs.jsonl"
+"""The name of the file with a suite's proofs."""
+OWN_PROOFS = ("tasks", "dialogues", "__pycache__")
+"""Folders beside modules that are no data of theirs."""
+MAX_DATA = 1 << 20  # bytes
+
 _ROOT = Path(__file__).parents[3]
 _DOTTED = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?\Z")
 
@@ -48,11 +54,38 @@ def closure(roots: Iterable[str], without: Iterable[str] = ()) -> list[str]:
 
 
 def digest_of_sources(modules: Iterable[str]) -> str:
-    """A digest of what modules do: comments, docstrings and blank lines count for nothing."""
+    """A digest of what modules do, and of the data files that lie beside them.
+
+    Of the modules, comments, docstrings and blank lines count for nothing. Data files are those in a module's folder
+    that are no Python, and those in its folders without Python, but for ``tasks`` and ``dialogues``, which have proofs
+    of their own; of one above 1 MiB only the size counts.
+    """
     total = blake2b(digest_size=6)
+    folders: dict[Path, str] = {}
     for name in modules:
         path = module_path(name)
         total.update(f"{name}\n{_significant(path) if path else ''}\n".encode())
+        if path is not None:
+            folders[path.parent] = name
+    for folder, name in folders.items():
+        total.update(f"{name}\n{_data_of(folder)}\n".encode())
+    return total.hexdigest()
+
+
+@cache
+def _data_of(folder: Path) -> str:
+    """A digest of the data files of a folder with modules."""
+    found: list[Path] = []
+    for entry in folder.iterdir():
+        if entry.is_file() and entry.suffix != ".py" and entry.name != LEDGER:
+            found.append(entry)
+        elif entry.is_dir() and entry.name not in OWN_PROOFS and not any(entry.rglob("*.py")):
+            found += (path for path in entry.rglob("*") if path.is_file())
+    total = blake2b(digest_size=6)
+    for path in sorted(found):
+        size = path.stat().st_size
+        total.update(f"{path.relative_to(folder)}\n{size}\n".encode())
+        total.update(path.read_bytes() if size <= MAX_DATA else b"")
     return total.hexdigest()
 
 

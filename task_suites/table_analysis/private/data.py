@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,3 @@ def read(name: str) -> dict[str, Any]:
     text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.load(text, _LOADER)
     return content
-
-
-@cache
-def digest() -> str:
-    """Of what all files say."""
-    contents = {path.stem: read(path.stem) for path in sorted(Path(__file__).parent.glob("*.yaml"))}
-    return blake2b(json.dumps(contents).encode(), digest_size=6).hexdigest()

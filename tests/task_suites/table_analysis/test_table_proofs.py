@@ -4,7 +4,7 @@ import pytest
 from shop_domain import DOMAINS, FOLDER
 
 from deskgym.task_suites import load_suite
-from deskgym.task_suites.table_analysis.private import data
+from deskgym.task_suites.core.verify import sources
 from deskgym.task_suites.table_analysis.suite import TableAnalysisSuite
 
 
@@ -42,9 +42,10 @@ def test_private_libraries_count_for_private_turns_and_a_domain_for_its_own():
 def test_the_words_of_private_libraries_count_for_private_turns(shop, monkeypatch):
     _, suite = shop
     ids = [f"shop/ada/{mode}/mean-price" for mode in ("normal", "private")]
-    before = [suite().proof_inputs(name).file for name in ids]
-    monkeypatch.setattr(data, "digest", lambda: "other words")
-    assert [suite().proof_inputs(name).file == old for name, old in zip(ids, before, strict=True)] == [True, False]
+    before = [suite().proof_inputs(name).code for name in ids]
+    data_of = sources._data_of
+    monkeypatch.setattr(sources, "_data_of", lambda folder: data_of(folder) + "x" * (folder.name == "private"))
+    assert [suite().proof_inputs(name).code == old for name, old in zip(ids, before, strict=True)] == [True, False]
 
 
 def texts(suite, name):

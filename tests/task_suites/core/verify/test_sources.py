@@ -25,12 +25,12 @@ def package(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     yield folder
-    for cached in (sources.module_path, sources._imports, sources._significant):
+    for cached in (sources.module_path, sources._imports, sources._significant, sources._data_of):
         cached.cache_clear()
 
 
 def digest(folder):
-    for cached in (sources.module_path, sources._imports, sources._significant):
+    for cached in (sources.module_path, sources._imports, sources._significant, sources._data_of):
         cached.cache_clear()
     return digest_of_sources(closure([f"{folder.name}.checks"]))
 
@@ -61,6 +61,21 @@ def test_a_text_keeps_its_blank_lines_and_what_looks_like_a_comment(package):
     assert digest(package) != before
 
 
+def test_data_files_beside_a_module_count_and_tasks_and_the_ledger_do_not(package):
+    before = digest(package)
+    for name in ("tasks/one.yaml", "proofs.jsonl", "__pycache__/maths.pyc"):
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text("new")
+    assert digest(package) == before
+    seen = {before}
+    for name in ("words.yaml", "tables/start.sql"):
+        (package / name).parent.mkdir(exist_ok=True)
+        for text in ("new", "other"):
+            (package / name).write_text(text)
+            seen.add(digest(package))
+    assert len(seen) == 5
+
+
 def test_a_task_depends_on_its_program_and_on_no_other_room():
     suite = load_suite("science")
     modules = suite.proof_inputs("kalgebra/save-script").modules
@@ -68,7 +83,7 @@ def test_a_task_depends_on_its_program_and_on_no_other_room():
     assert "deskgym.envs.evaluation.checks.file" in modules
     rooms = ("deskgym.envs.evaluation", "deskgym.task_suites.core", "deskgym.task_suites.hooks")
     others = {name for name in modules if not name.startswith(rooms)}
-    assert {name.split(".")[3] for name in others} == {"kalgebra"}
+    assert {name.split(".")[3] for name in others} <= {"kalgebra", "toolkits"}
     assert "deskgym.task_suites.core.registry" not in modules
     assert "deskgym.envs.evaluation.checks.file" not in suite.proof_inputs("kalgebra/plot-2d").modules
 
