@@ -58,7 +58,7 @@ image: setup  ## a disk image with the science programs, for virtual machines
 	$(BIN)/deskgym image build science
 
 test: setup-test  ## the tests, without those marked slow
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile -m "not slow"
 
 test-all: setup-test  ## all the tests
 	$(BIN)/python -m pytest
