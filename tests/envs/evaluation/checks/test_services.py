@@ -18,7 +18,7 @@ from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.task_suites.core.registry import Registry
 from deskgym.task_suites.core.task import Task
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "machines"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "provision"))
 from shop_service import SHOP  # noqa: E402
 
 
