@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.evaluation.calls import shown, unknown
+from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.files import parse_json
+from deskgym.envs.evaluation.readers.tables import find_companion
 
 
 def http(
@@ -46,16 +47,15 @@ def http(
         - http: {companion: shop, path: /api/orders/7, at: status, that: {equals: paid}}
         ```
     """
-    if companion not in final.companions:
-        raise ValueError(unknown("companion", companion, final.companions))
-    service = final.companions[companion]
-
-    def secret(text: str) -> str:
-        for name, value in service.secrets.items():
-            text = text.replace(f"${name}", value)
-        return text
 
     def ask(_: Any) -> list[Any]:
+        service = find_companion(final, companion)
+
+        def secret(text: str) -> str:
+            for name, value in service.secrets.items():
+                text = text.replace(f"${name}", value)
+            return text
+
         answer = service.http(
             method, path, body=body, port=port,
             headers={name: secret(value) for name, value in (headers or {}).items()},

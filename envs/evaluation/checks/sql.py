@@ -14,13 +14,13 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError
-from deskgym.envs.evaluation.calls import shown, unknown
+from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Start, with_baseline
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, listed, pair
 from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents
 from deskgym.envs.evaluation.readers.files import LIMIT
-from deskgym.envs.evaluation.readers.tables import TableSource
+from deskgym.envs.evaluation.readers.tables import TableSource, find_companion
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.provision.services import Postgresql, Sqlite
 
@@ -166,9 +166,7 @@ def _read(start: Start, companion: str, path: str, database: str, ignore: list[s
             return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
 
         return read_contents(ask_file, False, ignore)
-    if companion not in start.companions:
-        raise ValueError(unknown("companion", companion, start.companions))
-    service = start.companions[companion]
+    service = find_companion(start, companion)
     known = [item for item in service.spec.data if isinstance(item, (Postgresql, Sqlite))]
     wanted = next((i for i in known if database in ("", getattr(i, "database", ""), getattr(i, "path", ""))), None)
     return read_contents(

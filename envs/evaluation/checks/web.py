@@ -48,23 +48,23 @@ def page_text(page: Node) -> str:
 
 def web(
     final: FinalState,
+    browser: str,
     url: Predicate | str | None = None,
     title: Predicate | str | None = None,
     text: Predicate | str | None = None,
-    browser: str = "chromium",
 ) -> tuple[bool, str]:
     """The page in front of the browser is this one.
 
     Args:
         final: the final state.
+        browser: the name of the program that the setup launched.
         url: its address: all of it, or a predicate of it.
         title: its title, or a predicate of it.
         text: a text that it shows (runs of white space count as one blank), or a predicate of all that it shows.
-        browser: the program that the setup launched.
 
     Example:
         ```yaml
-        - web: {url: {matches: 'http://127.0.0.1:8080/orders/7.*'}, text: Order paid}
+        - web: {browser: chromium, url: {matches: 'http://127.0.0.1:8080/orders/7.*'}, text: Order paid}
         ```
     """
     page = final.read_once(f"web:{browser}", lambda machine: read_page(machine, browser))

@@ -9,11 +9,12 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import HostFile, shown, unknown
-from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.evaluator import CheckFailed, Start
 from deskgym.envs.evaluation.predicates import Predicate, plain
 from deskgym.envs.evaluation.readers import limited
 from deskgym.envs.evaluation.readers.databases import ask_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT, MAX_ROWS, parse_csv, read_file
+from deskgym.envs.provision.companions import Companion
 
 MAX_AREA = 5_000_000  # cells of one table, empty ones included
 _RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})?(?::([A-Z]{1,3})([1-9]\d{0,6})?)?")
@@ -148,13 +149,17 @@ def _query(source: TableSource) -> str:
     return source.query or f'SELECT * FROM "{quoted}"'
 
 
+def find_companion(start: Start, name: str) -> Companion:
+    """A service of the task. Raises ValueError where the task has none of this name."""
+    if name not in start.companions:
+        raise ValueError(unknown("companion", name, start.companions))
+    return start.companions[name]
+
+
 def ask_companion(final: FinalState, source: TableSource, query: str) -> dict[str, Any]:
     """What a companion's database answers: columns and rows, asked once per query."""
-    name, database = source.companion, source.database or None
-    if name not in final.companions:
-        raise ValueError(unknown("companion", name, final.companions))
-    key = f"sql:{name}:{source.database}:{query}"
-    rows = final.read_once(key, lambda _: final.companions[name].sql(query, database=database))
+    key, database = f"sql:{source.companion}:{source.database}:{query}", source.database or None
+    rows = final.read_once(key, lambda _: find_companion(final, source.companion).sql(query, database=database))
     columns = list(rows[0]) if rows else []
     return {"columns": columns, "rows": [[row[column] for column in columns] for row in rows]}
 

@@ -1,5 +1,6 @@
 """Checks of services: queries, changes of whole databases and HTTP answers, of a real shop in a companion."""
 
+import json
 import sqlite3
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.task_suites.core.registry import Registry
 from deskgym.task_suites.core.task import Task
+from deskgym.wrappers.recording.recorded_state import keep, restore
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "provision"))
 from shop_service import SHOP  # noqa: E402
@@ -58,7 +60,10 @@ def test_a_shop(desktop) -> None:
 
     def outcomes(*checks: Check) -> list[tuple[str, str]]:
         final = FinalState(desktop, "done")
-        return [(result.outcome, result.message) for result in (one(final) for one in checks)]
+        found = [(result.outcome, result.message) for result in (one(final) for one in checks)]
+        again = restore(json.loads(json.dumps(keep(final))))  # a stored episode is scored again without a machine
+        assert found == [(result.outcome, result.message) for result in (one(again) for one in checks)]
+        return found
 
     [(outcome, message)] = outcomes(right)
     assert outcome == "fail" and "this was not done: insert orders row {'item': 'coffee'}" in message

@@ -33,7 +33,7 @@ def machine():
 
 
 def outcome(machine, **arguments) -> tuple[str, str]:
-    given = bind(CHECKS["web"], arguments, converters=Registry().converters(Path("/")))
+    given = bind(CHECKS["web"], {"browser": "chromium", **arguments}, converters=Registry().converters(Path("/")))
     result = Check.bound("web", CHECKS["web"], given)(FinalState(machine, "done"))
     return result.outcome, result.message
 
