@@ -158,7 +158,12 @@ NAMED = {  # a generic file, and the program that it knows of, with the reason
     ("envs/guest/accessibility/walk.py", "kalgebra"): "it crashes when it is asked for cells that are gone",
     ("envs/machines/qemu/machine.py", "science"): "the image that is taken where none is named",
     ("envs/machines/doctor/vm.py", "science"): "the same",
-}
+    **{(f"envs/{file}.py", "postgresql"): "a kind of database that services hold, as SQLite is one" for file in (
+        "provision/companions", "provision/postgresql", "provision/services", "evaluation/checks/sql",
+        "evaluation/readers/databases",
+    )},
+    ("task_suites/hooks/browser.py", "chromium"): "the browsers that speak its protocol call themselves so",
+}  # fmt: skip
 
 
 def names_in(path):
