@@ -13,6 +13,7 @@ SUITES = Path(__file__).parent / "task_suites"
 MACHINES = {
     "core": (
         "runc", "uidmap", "xvfb", "openbox", "dbus", "at-spi2-core", "fonts-dejavu-core", "libgl1-mesa-dri", "libegl1",
+        "locales", "libfaketime",
     ),
     "image": ("mmdebstrap", "qemu-utils", "e2fsprogs", "uidmap", "debian-archive-keyring"),
     "vm": ("qemu-system-x86", "qemu-utils", "e2fsprogs"),

@@ -27,6 +27,9 @@ class GuestConfig:
         remove: a folder that is removed at the end, for a host that is gone by then.
         attached: the desktop is there already and is not the guest's own.
         libraries: a folder of Python libraries for kernels, or None.
+        locale: of the session, such as ``"en_US.UTF-8"``; None takes English in UTF-8, or C where there is none.
+        locale_path: a folder with that locale, where the system does not have it.
+        clock: when programs believe that the session began, in ISO 8601 (UTC without an offset), or None for the truth.
     """
 
     uid: int | None = None
@@ -42,6 +45,9 @@ class GuestConfig:
     remove: str | None = None
     attached: bool = False
     libraries: str | None = None
+    locale: str | None = None
+    locale_path: str | None = None
+    clock: str | None = None
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -88,6 +94,9 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")
     parser.add_argument("--remove", help="a folder to remove at the end")
     parser.add_argument("--libraries", metavar="DIR", help="Python libraries for kernels")
+    parser.add_argument("--locale", help="of the session")
+    parser.add_argument("--locale-path", metavar="DIR", help="where that locale is")
+    parser.add_argument("--clock", metavar="TIME", help="when programs believe that the session began")
     options = parser.parse_args(argv)
     if options.attach != (options.listen is not None):
         parser.error("--attach and --listen go together")
@@ -106,5 +115,8 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
         remove=options.remove,
         attached=options.attach,
         libraries=options.libraries,
+        locale=options.locale,
+        locale_path=options.locale_path,
+        clock=options.clock,
     )
     return options, config

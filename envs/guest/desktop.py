@@ -153,6 +153,7 @@ class Desktop:
             XDG_CURRENT_DESKTOP="deskgym",
             XDG_CONFIG_DIRS=f"{_HERE}/xdg:/etc/xdg",  # GTK without animations and blinking caret
             GTK_OVERLAY_SCROLLING="0",  # scroll bars that fade for 300 ms after each move of the pointer
+            FONTCONFIG_FILE=f"{_HERE}/fonts.conf",
             XDG_DATA_DIRS="/usr/local/share:/usr/share",
             QT_ACCESSIBILITY="1",
             QT_LINUX_ACCESSIBILITY_ALWAYS_ON="1",

@@ -35,6 +35,9 @@ class MachineConfig:
             earlier ones; see ``deskgym.envs.provision.layers``.
         plugins: import paths of the packages that are added to its guest, such as ``"my_suite.guest"``. They are loaded
             before its kernels open; ``Kernel.call`` calls their functions.
+        locale: of its session, such as ``"en_US.UTF-8"``; None is what the host has of English in UTF-8, or C.
+        clock: when its programs believe that it was started, such as ``"2024-05-01T09:00"`` (UTC), or None for the
+            truth.
     """
 
     screen_size: tuple[int, int] | None = (1920, 1080)
@@ -45,9 +48,11 @@ class MachineConfig:
     libraries: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    locale: str | None = None
+    clock: str | None = None
 
 
-LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers")
+LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers", "locale", "clock")
 """What ``machine_options`` of an environment sets in the config; the rest are arguments of the machine's class."""
 
 
@@ -113,7 +118,8 @@ class Machine(ABC):
     """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
     snapshots keep running programs: a restore to one goes on where the snapshot was taken; ``"kernels"``: kernels
-    run in it, with the config's libraries; ``"layers"``: it takes prepared layers."""
+    run in it, with the config's libraries; ``"layers"``: it takes prepared layers; ``"session"``:
+    its session has the config's locale and clock."""
 
     companions: Mapping[str, Companion] = MappingProxyType({})
     """The services that run beside it, by name, while a task that needs them runs on it."""

@@ -64,7 +64,13 @@ class MachineBuilder:
                 raise no_layers(self.kind)
             layers = tuple(dict.fromkeys((*layers, *layer_paths(needs.layers))))
         plugins = tuple(dict.fromkeys((*self.least.plugins, *needs.plugins)))
-        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, plugins=plugins, **raised)
+        session = {name: getattr(needs, name) for name in ("locale", "clock") if getattr(needs, name) is not None}
+        if session and "session" not in self.build(self.least).can:
+            raise MachineError(
+                f"machine={self.kind!r} cannot have a {' and a '.join(session)} of its own; the sandbox can",
+                "not_supported",
+            )
+        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, plugins=plugins, **session, **raised)
 
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""

@@ -59,7 +59,7 @@ def test_launch_asks_the_guest_to_wait(setup: Setup) -> None:
     programs.launch(setup, ["kate", "a.txt"], window="*a.txt — Kate*", app="kate", role="text", timeout=5)
     assert asked["argv"] == ["kate", "a.txt"] and asked["timeout"] == 5
     assert asked["wait"] == {"window": {"title": r"\A.*a\.txt\ —\ Kate.*\Z"}, "app": "kate", "node": {"role": "text"}}
-    with pytest.raises(SetupError, match="launch needs window, app, role or name"):
+    with pytest.raises(SetupError, match="launch needs window, window_class, app"):
         programs.launch(setup, "kate")
 
 

@@ -22,6 +22,7 @@ from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
+from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.start_slots import start_slot
 
 
@@ -34,7 +35,7 @@ class ProcessMachine(Machine):
 
     kind = "process"
     runs_host_programs = True
-    can = Machine.can | {"companions", "kernels"}
+    can = Machine.can | {"companions", "kernels", "session"}
 
     def __init__(self, config: MachineConfig | None = None) -> None:
         super().__init__(config)
@@ -85,7 +86,7 @@ class ProcessMachine(Machine):
                     sys.executable, str(guest), "--fd", str(theirs.fileno()), "--marker", self._marker,
                     "--home", str(folder / "home"), "--state-dir", str(folder / "state"),
                     "--runtime-dir", str(folder / "run"), "--tmp-dir", str(folder / "tmp"), "--remove", str(folder),
-                    *self._library_options(),
+                    *self._session_options(),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -98,9 +99,12 @@ class ProcessMachine(Machine):
             self._display = X11Display.start(self._client, self.config.screen_size, self.config.glx)
             live.publish(self, authority=str(folder / "run" / "Xauthority"))
 
-    def _library_options(self) -> list[str]:
+    def _session_options(self) -> list[str]:
         libraries = tuple(self.config.libraries)
-        return ["--libraries", str(build_libraries(libraries))] if libraries else []
+        options = ["--libraries", str(build_libraries(libraries))] if libraries else []
+        if self.config.locale is not None:
+            options += ["--locale", self.config.locale, "--locale-path", str(build_locale(self.config.locale))]
+        return options + (["--clock", self.config.clock] if self.config.clock is not None else [])
 
     def stop(self) -> None:
         """End all its processes and remove its folder; see ``Machine.stop``.

@@ -23,6 +23,7 @@ from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interp
 from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
+from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
 from deskgym.envs.machines.sandbox.host import machine_ids, require_tools
 from deskgym.envs.machines.sandbox.limits import Limits, find_limits
@@ -64,7 +65,7 @@ class SandboxMachine(Machine):
     kind = "sandbox"
     runs_host_programs = True
     isolates = True
-    can = Machine.can | {"companions", "kernels", "layers"}
+    can = Machine.can | {"companions", "kernels", "layers", "session"}
 
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
@@ -117,6 +118,7 @@ class SandboxMachine(Machine):
             rootfs=host.rootfs,
             guest=build_guest_runtime(self.config.plugins),
             libraries=libraries,
+            locale=build_locale(self.config.locale) if self.config.locale is not None else None,
             interpreter=find_interpreter(),
             limits=host.limits,
             below=below,

@@ -11,6 +11,7 @@ from typing import Any
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import INSIDE, PYTHON_INSIDE, Interpreter
 from deskgym.envs.machines.libraries import INSIDE as LIBRARIES_INSIDE
+from deskgym.envs.machines.locales import INSIDE as LOCALE_INSIDE
 from deskgym.envs.machines.sandbox.limits import RUN_MB, SHM_MB, Limits, seccomp
 from deskgym.envs.machines.sandbox.rootfs import AGENT, HOST_LAYERS, LAYERS, RootFs
 from deskgym.envs.machines.userns import IdMap, IdRange
@@ -42,6 +43,7 @@ class Parts:
         rootfs: its root file system.
         guest: the host's folder of the guest runtime.
         libraries: the host's folder of Python libraries for kernels, or None.
+        locale: the host's folder of the config's locale, or None.
         interpreter: what runs the guest.
         limits: which limits the host lets it have.
         below: folder of the layers of the snapshot that it is restored from, or None.
@@ -61,6 +63,7 @@ class Parts:
     hidden: Sequence[str] = field(default=())
     layers: Path | None = None
     libraries: Path | None = None
+    locale: Path | None = None
     prepared: Sequence[str] = field(default=())
 
 
@@ -92,6 +95,10 @@ def guest_arguments(parts: Parts) -> list[str]:
         parts.interpreter.path, "-I", "-S", f"{INSIDE}/boot.py",
         "--fd", str(GUEST_FD), "--uid", str(AGENT), "--gid", str(AGENT),
     ]  # fmt: skip
+    if parts.locale is not None:
+        arguments += ["--locale", str(parts.config.locale), "--locale-path", LOCALE_INSIDE]
+    if parts.config.clock is not None:
+        arguments += ["--clock", parts.config.clock]
     if parts.libraries is not None:
         arguments += ["--libraries", LIBRARIES_INSIDE]
     if parts.limits.nproc:
@@ -140,6 +147,8 @@ def _mounts(parts: Parts) -> list[dict[str, Any]]:
     mounts.append(_bind(str(parts.guest), INSIDE, "ro", "nosuid", "nodev"))
     if parts.libraries is not None:
         mounts.append(_bind(str(parts.libraries), LIBRARIES_INSIDE, "ro", "nosuid", "nodev"))
+    if parts.locale is not None:
+        mounts.append(_bind(str(parts.locale), LOCALE_INSIDE, "ro", "nosuid", "nodev"))
     if parts.interpreter.prefix:
         mounts.append(_bind(parts.interpreter.prefix, PYTHON_INSIDE, "ro", "nosuid", "nodev"))
     return mounts
