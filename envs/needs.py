@@ -28,8 +28,8 @@ class Needs:
         glx: the X server must offer GLX.
         elements: rows of accessible elements that a reading may have.
         element_deadline: seconds that a reading of the elements may take.
-        locale: of the desktop session, such as ``"en_US.UTF-8"``.
-        clock: the time at which the session starts, in ISO 8601, such as ``"2024-05-01T09:00"``.
+        locale: of what is started in the session, such as ``"en_US.UTF-8"``.
+        clock: the time that it is there when the setup begins, in ISO 8601, such as ``"2024-05-01T09:00"``.
         layers: recipes of the prepared layers that lie under the machine's files, tool environments among them; frozen
             dataclasses with a ``name``.
         services: specifications of the services that run beside it; frozen dataclasses with a ``name``.

@@ -33,7 +33,7 @@ def perform(
         requests["settle"] = asdict(settle)
     if requests.get("code") is not None:
         timeout += float(requests["code"].get("timeout", 30.0))
-    for name, default in (("elements", 0.5), ("tree", 5.0)):
+    for name, default in (("elements", client.element_deadline), ("tree", 5.0)):
         if requests.get(name) is not None:
             deadline = float(requests[name].get("deadline", default)) * client.slowness
             timeout += deadline

@@ -36,6 +36,9 @@ class GuestClient:
         touched: it was asked for more than kernels, which leave nothing behind.
     """
 
+    element_deadline: float = 0.5
+    """Seconds that a reading of the accessible elements may take where the request does not say."""
+
     def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:
         self.slowness = slowness
         self.lost: str | None = None

@@ -15,6 +15,7 @@ from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
+from deskgym.envs.provision.session import begin_session
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
 T = TypeVar("T")
@@ -200,6 +201,7 @@ class MachineManager:
             clock.lap("start_slot")
             try:
                 resumed = self._restore(machine, key, stats)
+                begin_session(machine, needs_of(task))
                 clock.lap("restore")
                 self._companions.give(machine, needs_of(task).services, stats)
                 if machine.companions:

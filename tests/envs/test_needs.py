@@ -129,3 +129,20 @@ def test_two_tasks_get_their_memory_in_real_sandboxes(tmp_path):
         fits.setdefault(name, []).append(env.machine.run(["python3", "-c", code]).returncode == 0)
     env.close()
     assert fits == {"small": [False, False], "large": [True]}
+
+
+@pytest.mark.sandbox
+def test_a_task_has_its_locale_its_clock_and_its_readings(tmp_path):
+    needs = '{locale: C.UTF-8, clock: "2024-05-01T09:00", element_deadline: 4}'
+    asked = {"plain": "{}", "asking": needs, "nowhere": "{locale: xx_XX.UTF-8}"}
+    env = DesktopEnv(suite(tmp_path, setup="run: ['true']", **asked), screen_size=(640, 480))
+    told = {}
+    for name in ("asking", "plain"):
+        env.reset(options={"task": f"demo/{name}"})
+        said = env.machine.run(["bash", "-c", "date +%Y-%m-%dT%H:%M; echo ${LC_ALL-none}"]).stdout.decode().split()
+        told[name] = (*said, env.machine.guest.element_deadline)
+    with pytest.raises(MachineError, match="needs the locale 'xx_XX.UTF-8'; there are .*locales-all"):
+        env.reset(options={"task": "demo/nowhere"})
+    env.close()
+    assert told["asking"] == ("2024-05-01T09:00", "C.UTF-8", 4)
+    assert told["plain"][0] > "2024-05-01T10:00" and told["plain"][1:] == ("none", 0.5)

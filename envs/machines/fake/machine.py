@@ -34,6 +34,7 @@ class FakeGuest(GuestClient):
             "wait_change": lambda **_: {"changed": False},
             "windows": lambda **_: {"windows": []},
             "launch": lambda **_: {},
+            "session": lambda **_: {},
         }
 
     def close(self) -> None:
