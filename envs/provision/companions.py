@@ -186,7 +186,7 @@ class Companion:
             self.timing[name], began = round((now - began) * 1000, 3), now
 
         self.require_running()
-        if not self._on_guest("quiet", QUIET_TIMEOUT, ports=list(self.spec.ports))["quiet"]:
+        if not self._on_guest("quiet", QUIET_TIMEOUT)["quiet"]:
             raise ServiceError(f"{self.spec.name!r} still worked for the last episode after {QUIET_TIMEOUT:g} s")
         lap("quiet")
         if self._databases or self._folders:

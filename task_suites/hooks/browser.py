@@ -127,7 +127,7 @@ def forwarded(machine: Machine, port: int) -> Iterator[int]:
         try:
             yield here
         finally:
-            machine.guest.call("companion_quiet", ports=[], timeout=0.0)
+            machine.guest.call("companion_quiet", timeout=0.0)
             loop.call_soon_threadsafe(ended.set)
             serving.result(10)
 

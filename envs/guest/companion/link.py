@@ -24,6 +24,7 @@ class Link:
     def __init__(self) -> None:
         self._socket: socket.socket | None = None
         self._ports: frozenset[int] = frozenset()
+        self._given: set[int] = set()  # the other ends' ports of the connections that were handed over
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, ports: Sequence[int]) -> int:
@@ -42,8 +43,8 @@ class Link:
             asyncio.get_running_loop().remove_reader(link.fileno())
             link.close()
 
-    async def quiet(self, ports: Sequence[int], timeout: float) -> bool:
-        """Close the link, and wait until the service works on no connection any more; False when it still does.
+    async def quiet(self, timeout: float) -> bool:
+        """Close the link, and wait until the service has closed all that was handed over; False when it has not.
 
         What the desktop asked for last may still be worked on when it is gone, and would change data that has been
         rolled back. A server closes a connection whose client is gone once it has answered.
@@ -51,10 +52,11 @@ class Link:
         self.close()
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
-        while any(connected(port) for port in ports):
+        while self._given & open_peers():
             if loop.time() > end:
                 return False
             await asyncio.sleep(0.005)
+        self._given.clear()
         return True
 
     def _read(self, link: socket.socket) -> None:
@@ -82,6 +84,7 @@ class Link:
                 await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", request["port"]))
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 fds.append(connection.fileno())
+                self._given.add(connection.getsockname()[1])
             except OSError as error:
                 answer["error"] = str(error)
             with contextlib.suppress(OSError):  # the desktop is gone
@@ -91,17 +94,18 @@ class Link:
                 )
 
 
-def connected(port: int) -> bool:
-    """Whether a server at this port has a connection that it has not closed."""
+def open_peers() -> set[int]:
+    """The ports of those who are connected to a server that has not closed the connection."""
+    found = set()
     for name in ("tcp", "tcp6"):
         if not os.path.exists(f"/proc/net/{name}"):
             continue
         with open(f"/proc/net/{name}") as table:
             for line in table.readlines()[1:]:
-                _, local, _, state = line.split()[:4]
-                if int(local.rpartition(":")[2], 16) == port and state in _OPEN:
-                    return True
-    return False
+                _, _, remote, state = line.split()[:4]
+                if state in _OPEN:
+                    found.add(int(remote.rpartition(":")[2], 16))
+    return found
 
 
 _OPEN = ("01", "08")  # TCP_ESTABLISHED, TCP_CLOSE_WAIT (include/net/tcp_states.h)

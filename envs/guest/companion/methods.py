@@ -48,9 +48,9 @@ class CompanionMethods:
         answer.fd = self._link.open(ports)
         return answer
 
-    async def quiet(self, ports: Sequence[int], timeout: float) -> dict[str, Any]:
+    async def quiet(self, timeout: float) -> dict[str, Any]:
         """Close the link and wait until the service works on nothing; see ``Link.quiet``."""
-        return {"quiet": await self._link.quiet(ports, timeout)}
+        return {"quiet": await self._link.quiet(timeout)}
 
     async def freeze(self, databases: Sequence[str], folders: Sequence[str], timeout: float) -> dict[str, Any]:
         """Copy the data to where it is rolled back from; see ``data.freeze``."""

@@ -208,6 +208,34 @@ def test_what_the_last_episode_asked_for_is_not_done_to_the_next_one(keeper, des
     assert desktop.companions["shop"].sql("SELECT * FROM orders") == SEEDED
 
 
+def test_a_service_may_stay_connected_to_itself(keeper):
+    code = (
+        "import socket, time; s = socket.create_server(('127.0.0.1', 8081)); "
+        "c = socket.create_connection(('127.0.0.1', 8081)); a = s.accept(); s.listen(); time.sleep(1000)"
+    )
+    spec = ServiceSpec("selfish", (Daemon(("python3", "-c", code), Ready(port=8081)),), ports=(8081,))
+    with SandboxMachine(HEADLESS) as machine:
+        keeper.give(machine, [spec], Counter())
+        assert give(keeper, machine, [spec]) == {"companion_roll_backs": 1}
+
+
+def test_a_database_with_a_write_ahead_log(keeper):
+    log = ("python3", "-c", f"import sqlite3; sqlite3.connect('{DATABASE}').execute('PRAGMA journal_mode=WAL')")
+    hold = (
+        f"import sqlite3, time; c = sqlite3.connect('{DATABASE}'); c.execute('SELECT * FROM orders'); time.sleep(1000)"
+    )
+    holder = Daemon(("python3", "-c", hold), Ready(sql="SELECT 1"))
+    spec = replace(SHOP, before=(*SHOP.before, log), daemons=(*SHOP.daemons, holder))
+    with SandboxMachine(HEADLESS) as machine:
+        keeper.give(machine, [spec], Counter())
+        companion = machine.companions["shop"]
+        for _ in range(2):
+            assert fetch(machine) == '[[1, "tea"], [2, "salt"]]'
+            fetch(machine, data=b"coffee")
+            assert companion.sql("SELECT count(*) AS n FROM orders") == [{"n": 3}]
+            assert give(keeper, machine, [spec]) == {"companion_roll_backs": 1}
+
+
 def kill_the_server(companion):
     companion.run(["pkill", "-9", "-f", "server.py"], user="guest")
 
