@@ -37,11 +37,6 @@ class Commands:
             env.update(HOME=system_user(user)[2], USER=user, LOGNAME=user)
         return env
 
-    def change_session(self, env: Mapping[str, str]) -> dict[str, Any]:
-        """Add variables to the session's environment, for all that is started from now on."""
-        self.env.update(env)
-        return {}
-
     async def run(
         self,
         argv: Sequence[str],

@@ -9,7 +9,6 @@ method          does
 ==============  ====================================================================================================
 hello           says who it is: ``{version, pid, python}``
 run             runs a command to its end (see ``Machine.run``)
-session         adds variables to the environment of all that is started from then on
 write, read     one file, in pieces of at most ``MAX_FRAME / 2`` bytes
 write_many,     many small files below a folder in one frame
 read_many

@@ -58,7 +58,6 @@ class Server:
             "hello": self._hello,
             "wake": wake,
             "run": self._commands.run,
-            "session": self._commands.change_session,
             "write": files.write,
             "write_many": files.write_many,
             "read": files.read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from datetime import UTC, datetime
@@ -69,7 +70,7 @@ def _clock(start: str) -> dict[str, str]:
         raise StartFailed("a clock of its own needs libfaketime: `apt-get install libfaketime`")
     begins = datetime.fromisoformat(start)
     offset = begins.replace(tzinfo=begins.tzinfo or UTC).timestamp() - time.time()
-    return {"LD_PRELOAD": paths[0], "FAKETIME": f"{offset:+.0f}"}
+    return {"LD_PRELOAD": paths[0], "FAKETIME": f"{math.ceil(offset):+d}"}
 
 
 def _locale() -> str:

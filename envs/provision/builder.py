@@ -12,7 +12,6 @@ from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig, no_layers
 from deskgym.envs.machines.packages import missing_packages
 from deskgym.envs.needs import Needs
 from deskgym.envs.provision.layers import layer_paths
-from deskgym.envs.provision.session import CLOCK_PACKAGE
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,7 @@ class MachineBuilder:
 
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""
-        packages = (*needs.packages, *((CLOCK_PACKAGE,) if needs.clock else ()))
-        if packages and self._runs_host_programs and (missing := missing_packages(packages)):
+        if needs.packages and self._runs_host_programs and (missing := missing_packages(needs.packages)):
             programs = ", ".join(needs.programs) or "a program of the task"
             raise MachineError(
                 f"{programs} is not installed: there is no Debian package {', '.join(missing)} here; run `deskgym "

@@ -11,11 +11,11 @@ from typing import TypeVar
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import TaskLike, needs_of, setup_key, take_baselines
 from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
-from deskgym.envs.provision.session import begin_session
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class MachineManager:
         machine: the present one.
         pool: prepares the next ones.
         stats: how often what has happened; see ``docs/vector.md``.
-        kept: snapshots of desktops that were set up, by ``setup_key`` and the machine's configuration.
+        kept: snapshots of desktops that were set up, by ``setup_key`` and the task's needs.
     """
 
     def __init__(
@@ -201,7 +201,8 @@ class MachineManager:
             clock.lap("start_slot")
             try:
                 resumed = self._restore(machine, key, stats)
-                begin_session(machine, needs_of(task))
+                if "commands" in machine.can:
+                    machine.guest.element_deadline = needs_of(task).element_deadline or GuestClient.element_deadline
                 clock.lap("restore")
                 self._companions.give(machine, needs_of(task).services, stats)
                 if machine.companions:
@@ -270,4 +271,4 @@ class MachineManager:
 def _snapshot_key(task: TaskLike, config: MachineConfig) -> str:
     """What a snapshot is kept by; "" keeps none."""
     key = setup_key(task)
-    return key and f"{key} {config}"
+    return key and f"{key} {config} {needs_of(task)}"

@@ -34,7 +34,6 @@ class FakeGuest(GuestClient):
             "wait_change": lambda **_: {"changed": False},
             "windows": lambda **_: {"windows": []},
             "launch": lambda **_: {},
-            "session": lambda **_: {},
         }
 
     def close(self) -> None:
