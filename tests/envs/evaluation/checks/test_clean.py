@@ -1,6 +1,5 @@
 """Checks that run in the second, clean machine: scripts, Parquet files and DuckDB databases."""
 
-from collections import Counter
 
 import duckdb
 import pytest
@@ -23,7 +22,7 @@ HOME = "/home/user"
 @pytest.fixture(scope="module")
 def manager():
     builder = MachineBuilder("sandbox", MachineConfig(screen_size=None))
-    manager = MachineManager(builder, lambda machine: SettlePolicy(), PoolConfig(), Counter())
+    manager = MachineManager(builder, lambda machine: SettlePolicy(), PoolConfig())
     manager.machine.start()
     yield manager
     manager.close()
