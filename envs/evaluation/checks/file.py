@@ -11,10 +11,10 @@ from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import HostFile, shown
 from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
-from deskgym.envs.evaluation.predicates import Predicate, within
+from deskgym.envs.evaluation.predicates import Predicate
+from deskgym.envs.evaluation.readers.compare import Rules, as_number, differences, listed
 from deskgym.envs.evaluation.readers.files import LIMIT, parse_csv, parse_json, read_file, read_text
-
-MAX_UNORDERED_ROWS = 2_000  # comparing without order is quadratic
+from deskgym.envs.evaluation.readers.tables import Table, column_name
 
 
 def exists(final: FinalState, path: str, limit: int = LIMIT) -> tuple[bool, str]:
@@ -98,30 +98,23 @@ def csv_(
     """A CSV file's rows, its header included, equal ``rows``.
 
     Cells are compared without the white space around them; where the right cell is a number, as numbers
-    within ``abs`` or ``rel``. Unordered rows are taken one to one, the first that fits.
+    within ``abs`` or ``rel``. ``table`` compares columns by name and has more rules.
 
     Example:
         ```yaml
         - file.csv: {path: /home/user/out.csv, rows: [[name, v], [a, 1.5]], ordered: false, abs: 0.01}
         ```
     """
-    found = parse_csv(read_text(final, path, limit), path, delimiter)
-    if len(found) != len(rows):
-        return False, f"{path} has {len(found)} rows; right are {len(rows)}"
-    if ordered:
-        for k, (row, want) in enumerate(zip(found, rows, strict=True), 1):
-            if not _same_row(row, want, abs, rel):
-                return False, f"{path}, row {k}: {shown(row)}; right is {shown(want)}"
-        return True, f"{path} has the {len(rows)} right rows"
-    if len(rows) > MAX_UNORDERED_ROWS:
-        raise ValueError(f"{len(rows)} rows are too many to compare without order ({MAX_UNORDERED_ROWS})")
-    left = list(found)
-    for want in rows:
-        k = next((k for k, row in enumerate(left) if _same_row(row, want, abs, rel)), -1)
-        if k < 0:
-            return False, f"{path} lacks the row {shown(want)}"
-        del left[k]
-    return True, f"{path} has the {len(rows)} right rows"
+    found = [[cell.strip() for cell in row] for row in parse_csv(read_text(final, path, limit), path, delimiter)]
+    width = max(map(len, rows), default=0)
+    for k, row in enumerate(found, 1):
+        if len(row) != width:
+            return False, f"{path}, row {k} has {len(row)} cells, right are {width}: {shown(row)}"
+    right = [[cell.strip() if isinstance(cell, str) else cell for cell in row] for row in rows]
+    columns = [column_name(k + 1) for k in range(width)]
+    got = Table(path, columns, found, [f"row {k}" for k in range(1, len(found) + 1)], typed=False)
+    wrong = differences(got, right, Rules(abs, rel), ordered, more=False)
+    return not wrong, f"{path}: {listed(wrong) or f'its {len(rows)} rows are right'}"
 
 
 def csv_gold(
@@ -142,7 +135,7 @@ def csv_gold(
         ```
     """
     rows = parse_csv(gold.read_text("utf-8-sig"), gold.name, delimiter)
-    numbers = [[cell if _as_number(cell) is None else _as_number(cell) for cell in row] for row in rows]
+    numbers = [[cell if as_number(cell) is None else as_number(cell) for cell in row] for row in rows]
     return csv_(final, path, numbers, ordered, abs, rel, delimiter, limit)
 
 
@@ -178,32 +171,8 @@ def csv_cell(
         cell = rows[row][index].strip()
     except IndexError:
         raise CheckFailed(f"{path}: no row {row} with column {column!r}; it has {len(rows)} rows") from None
-    value: Any = _as_number(cell)
-    value = cell if value is None else value
+    value: Any = cell if as_number(cell) is None else as_number(cell)
     return that(value), f"{path}, row {row}, column {column!r} is {shown(value)}; right is {that}"
-
-
-def _as_number(cell: str) -> float | None:
-    """A cell as a number, or None: of digits only, so that "nan", "1_000" and "inf" stay texts."""
-    try:
-        return float(cell) if cell.strip().lstrip("+-")[:1] in set("0123456789.") and "_" not in cell else None
-    except ValueError:
-        return None
-
-
-def _same_row(row: list[str], want: list[Any], abs: float, rel: float) -> bool:
-    return len(row) == len(want) and all(
-        _same_cell(cell, right, abs, rel) for cell, right in zip(row, want, strict=True)
-    )
-
-
-def _same_cell(cell: str, right: Any, abs: float, rel: float) -> bool:
-    if isinstance(right, bool):
-        return cell.strip().casefold() == str(right).casefold()
-    if isinstance(right, (int, float)):
-        value = _as_number(cell)
-        return value is not None and within(value, right, abs, rel)
-    return cell.strip() == ("" if right is None else str(right).strip())
 
 
 CHECKS: Mapping[str, CheckFunction] = {
