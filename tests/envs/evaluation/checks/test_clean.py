@@ -1,6 +1,5 @@
 """Checks that run in the second, clean machine: scripts, Parquet files and DuckDB databases."""
 
-
 import duckdb
 import pytest
 

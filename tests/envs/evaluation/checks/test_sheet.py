@@ -11,7 +11,7 @@ from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from deskgym.envs.evaluation.calls import bind
-from deskgym.envs.evaluation.checks.sheet import CHECKS
+from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
