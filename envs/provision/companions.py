@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deskgym.envs.clock import Clock
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import GuestCallError, MachineError, ServiceDown, ServiceError
 from deskgym.envs.machines.base import CommandResult, Machine
@@ -177,26 +178,20 @@ class Companion:
                 a fresh companion helps.
             MachineError: the machine broke.
         """
-        began = time.perf_counter()
-        self.timing = {}
-
-        def lap(name: str) -> None:
-            nonlocal began
-            now = time.perf_counter()
-            self.timing[name], began = round((now - began) * 1000, 3), now
-
+        clock = Clock()
+        self.timing = clock.timing
         self.require_running()
         if not self._on_guest("quiet", QUIET_TIMEOUT)["quiet"]:
             raise ServiceError(f"{self.spec.name!r} still worked for the last episode after {QUIET_TIMEOUT:g} s")
-        lap("quiet")
+        clock.lap("quiet")
         if self._databases or self._folders:
             self._on_guest("roll_back", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
         databases = [postgresql.roll_back(self, database) for database in self._postgresql]
         for item in self._restores:
             self._succeed(item.command, "rolling back its data")
-        lap("data")
+        clock.lap("data")
         found = self._digest(databases)
-        lap("fingerprint")
+        clock.lap("fingerprint")
         for database in self._postgresql:
             postgresql.make_spare(self, database)
         self.require_running()
@@ -295,13 +290,13 @@ class Companion:
         Raises:
             ServiceError: it did not answer.
         """
-        sent = dict(headers or {})
-        if auth is not None:
-            sent["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
         if port is None:
             if not self.spec.ports:
                 raise ServiceError(f"the service {self.spec.name!r} has no ports: say which one to ask")
             port = self.spec.ports[0]
+        sent = dict(headers or {})
+        if auth is not None:
+            sent["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
         data = body.encode() if isinstance(body, str) else body
         answer = self._on_guest(
             "http", timeout, user=self.spec.user, method=method, port=port, path=path, headers=sent, body=data,

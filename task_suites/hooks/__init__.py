@@ -24,8 +24,6 @@ HOOKS: Mapping[str, Callable[..., None]] = {
     "browser": browser.browser,
     "http": services.http,
     "sql": services.sql,
-    "download": services.download,
-    "wait_for_http": services.wait_for_http,
     "wait_for_sql": services.wait_for_sql,
 }
 """Functions of a ``Setup`` and the task file's arguments."""

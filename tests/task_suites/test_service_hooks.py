@@ -53,7 +53,9 @@ def test_calls_of_the_api(setup):
     services.http(setup, "shop", "/admin", "POST", json={"a": 1}, headers={"Authorization": "Bearer $SHOP_TOKEN"})
     assert items(setup)[-2:] == ["coffee", '{"a": 1}']
     services.http(setup, "shop", "/", that=that(contains="coffee"))
-    with pytest.raises(SetupError, match=r"POST /admin of the service 'shop': answered with 403, not 200 to 399: 'no'"):
+    with pytest.raises(
+        SetupError, match=r"POST /admin of the service 'shop', not as awaited: answered with 403, not 200 to 399: 'no'"
+    ):
         services.http(setup, "shop", "/admin", "POST", body="x")
     with pytest.raises(SetupError, match=r"GET / .*awaited is .*nowhere"):
         services.http(setup, "shop", "/", that=that(contains="nowhere"))
@@ -80,20 +82,18 @@ def test_waiting(setup):
     services.wait_for_sql(
         setup, "shop", "SELECT count(*) AS n FROM orders", that(some={"has": {"n": {"between": [3, 99]}}})
     )
-    services.wait_for_http(setup, "shop", "/", that=that(contains="late"))
-    with pytest.raises(
-        SetupError, match=r"was not as awaited within 0.2 s: the rows are \[\]; awaited is at least one"
-    ):
+    services.http(setup, "shop", "/", that=that(contains="late"), wait=True)
+    with pytest.raises(SetupError, match=r"not as awaited within 0.2 s: the rows are \[\]; awaited is at least one"):
         services.wait_for_sql(setup, "shop", "SELECT 1 FROM orders WHERE item = 'never'", timeout=0.2)
-    with pytest.raises(SetupError, match=r"was not as awaited within 0.2 s: answered with 200, not 404"):
-        services.wait_for_http(setup, "shop", "/page", expect=404, timeout=0.2)
+    with pytest.raises(SetupError, match=r"not as awaited within 0.2 s: answered with 200, not 404"):
+        services.http(setup, "shop", "/page", expect=404, wait=True, timeout=0.2)
 
 
 def test_downloads(setup):
-    services.download(setup, "shop", "/page", "/home/user/page.html")
+    services.http(setup, "shop", "/page", to="/home/user/page.html")
     assert setup.machine.get("/home/user/page.html") == b"<title>Shop</title><h1>Orders</h1>"
     with pytest.raises(SetupError, match="is not below /home/user"):
-        services.download(setup, "shop", "/page", "/etc/page.html")
+        services.http(setup, "shop", "/page", to="/etc/page.html")
 
 
 def test_files_and_commands_in_a_companion(setup, tmp_path):

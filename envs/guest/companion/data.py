@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -121,22 +122,10 @@ def _tree(path: str) -> Iterator[str]:
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file, link or tree with owners, modes and times; whatever else there is, is left out."""
-    status = os.lstat(source)
-    if stat.S_ISDIR(status.st_mode):
-        os.makedirs(target, exist_ok=True)
-        for name in os.listdir(source):
-            _copy(f"{source}/{name}", f"{target}/{name}")
-    elif stat.S_ISLNK(status.st_mode):
-        os.symlink(os.readlink(source), target)
-    elif stat.S_ISREG(status.st_mode):
-        shutil.copyfile(source, target)
-    else:
-        return
-    os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-    if not stat.S_ISLNK(status.st_mode):
-        os.chmod(target, stat.S_IMODE(status.st_mode))
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+    """Copy a file, link or tree with owners, modes and times."""
+    done = subprocess.run(["cp", "-aT", source, target], stderr=subprocess.PIPE)
+    if done.returncode:
+        raise OSError(done.stderr.decode(errors="replace").strip())
 
 
 def _mirror(base: str, live: str) -> None:
