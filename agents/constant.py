@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 UNANSWERABLE = "unanswerable"
 NO_ANSWER = "it cannot be answered"
@@ -51,7 +51,7 @@ class ConstantAgent:
 
 def asked(env: MachineEnv) -> str:
     """What the agent is asked now."""
-    if isinstance(env, AnalysisEnv) and env.conversation is not None:
+    if isinstance(env, TableAnalysisEnv) and env.conversation is not None:
         return env.conversation.texts()["instruction"]
     return env.task.instruction if env.task else ""
 

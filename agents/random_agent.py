@@ -14,9 +14,9 @@ from deskgym.agents.random_texts import random_text
 from deskgym.envs.action.actions import STOPS, Action, to_pyautogui
 from deskgym.envs.action.discrete import DiscreteActions
 from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
-from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 
 class RandomAgent:
@@ -33,15 +33,15 @@ class RandomAgent:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self._desktop: DesktopEnv | AnalysisEnv | None = None
+        self._desktop: DesktopEnv | TableAnalysisEnv | None = None
         self._space = ComputerActionSpace((64, 64))
         self._rng = np.random.default_rng(seed)
 
     def reset(self, env: gymnasium.Env[Any, Any], observation: Any, info: Mapping[str, Any]) -> None:
         """Seed the samples."""
         desktop = env.unwrapped
-        if not isinstance(desktop, DesktopEnv | AnalysisEnv):
-            raise TypeError(f"RandomAgent plays a DesktopEnv or an AnalysisEnv, got {type(desktop).__name__}")
+        if not isinstance(desktop, DesktopEnv | TableAnalysisEnv):
+            raise TypeError(f"RandomAgent plays a DesktopEnv or a TableAnalysisEnv, got {type(desktop).__name__}")
         seed = self.seed + zlib.crc32(str(info.get("task", "")).encode())
         self._desktop, self._rng = desktop, np.random.default_rng(seed)
         if isinstance(desktop, DesktopEnv):
@@ -52,7 +52,7 @@ class RandomAgent:
         """A random action."""
         if self._desktop is None:
             raise gymnasium.error.ResetNeeded("call reset() before act()")
-        if isinstance(self._desktop, AnalysisEnv):
+        if isinstance(self._desktop, TableAnalysisEnv):
             return random_text(self._desktop, self._rng)
         if self._desktop.discrete is not None:
             return self._discrete(self._desktop.discrete)

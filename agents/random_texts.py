@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deskgym.agents.constant import asked, options
-from deskgym.envs.analysis_env import AnalysisEnv
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 _TABLE = re.compile(r"^Table `(\w+)` .*\n((?:  .+\n)*)", re.MULTILINE)
 _COLUMN = re.compile(r"^  (.+): (\w+)", re.MULTILINE)
@@ -18,7 +18,7 @@ _TEXT = ("nunique()", "value_counts()", "describe()", "head()", "isna().sum()", 
 _WHOLE = ("{table}.head()", "len({table})", "{table}.describe()", "{table}.isna().sum()", "{table}.shape")
 
 
-def random_text(env: AnalysisEnv, rng: np.random.Generator) -> str:
+def random_text(env: TableAnalysisEnv, rng: np.random.Generator) -> str:
     """A letter where there are options, half of the time; else a line of code over the tables that there are.
 
     Every other such line leaves its value in one of the variables that are asked for.
@@ -32,7 +32,7 @@ def random_text(env: AnalysisEnv, rng: np.random.Generator) -> str:
     return f"{rng.choice(results)} = {code}" if results and rng.random() < 0.5 else code
 
 
-def _tables(env: AnalysisEnv) -> dict[str, list[tuple[str, str]]]:
+def _tables(env: TableAnalysisEnv) -> dict[str, list[tuple[str, str]]]:
     """The tables' columns with their types."""
     text = env.conversation.texts()["tables"] if env.conversation else ""
     return {table: _COLUMN.findall(columns) for table, columns in _TABLE.findall(text)}

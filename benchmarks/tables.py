@@ -11,9 +11,10 @@ import gymnasium
 
 from deskgym.benchmarks.measure import Part, wait_for_quiet
 from deskgym.benchmarks.memory import read_machine
-from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.kernels import LIBRARIES
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 ENV_ID = "deskgym/TableAnalysis-v0"
 CHOICES = "*/*/action/*.[fbpi]*"
@@ -46,10 +47,10 @@ def measure(part: Part) -> None:
     _episodes(part)
 
 
-def _make(stack: ExitStack, **options: Any) -> AnalysisEnv:
+def _make(stack: ExitStack, **options: Any) -> TableAnalysisEnv:
     env = gymnasium.make(ENV_ID, disable_env_checker=True, **options)
     stack.callback(env.close)
-    return cast(AnalysisEnv, env.unwrapped)
+    return cast(TableAnalysisEnv, env.unwrapped)
 
 
 def _memory(part: Part) -> None:
@@ -67,7 +68,7 @@ def _pss(machine: Any) -> float:
     return float(sum(process["pss"] for process in read_machine(machine)))
 
 
-def _cells(part: Part, env: AnalysisEnv) -> None:
+def _cells(part: Part, env: TableAnalysisEnv) -> None:
     env.max_steps = 1_000_000
     env.reset(seed=0)
     env.step(TABLE)

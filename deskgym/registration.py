@@ -47,7 +47,7 @@ def make_env(
         source_path: the folder of that copy.
         mode: ``"corrected"`` mends the benchmark's known-bad golds and says so in the verdict, ``"paper"`` keeps them.
         options: those of the suite, such as ``episode="dialogue"`` for table analysis, and those of its environment:
-            see ``DesktopEnv``, for table analysis ``AnalysisEnv``.
+            see ``DesktopEnv``, for table analysis ``TableAnalysisEnv``.
 
     Raises:
         TaskError: the suite, the source or the task is unknown.

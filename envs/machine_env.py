@@ -1,4 +1,4 @@
-"""MachineEnv: what DesktopEnv and AnalysisEnv have in common for whoever drives them."""
+"""MachineEnv: what DesktopEnv and KernelEnv have in common for whoever drives them."""
 
 from __future__ import annotations
 

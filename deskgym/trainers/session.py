@@ -31,7 +31,7 @@ class Session:
 
     Attributes:
         env: the env with its wrappers.
-        desktop: the ``DesktopEnv`` or ``AnalysisEnv`` inside.
+        desktop: the ``DesktopEnv`` or ``TableAnalysisEnv`` inside.
         action_form: of the latter, such as ``"code"``.
         observation: the last one, or {} before the first.
         info: Gymnasium's info of the last reset or step.
@@ -48,7 +48,7 @@ class Session:
         self.env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, disable_env_checker=True, **options)
         if not isinstance(self.env.unwrapped, MachineEnv):
             raise TypeError(
-                f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnv and AnalysisEnv"
+                f"{env_id!r} is a {type(self.env.unwrapped).__name__}; legal are DesktopEnv and TableAnalysisEnv"
             )
         self.desktop: MachineEnv = self.env.unwrapped
         self.action_form = self.desktop.actions.name
@@ -126,7 +126,7 @@ class Session:
 
 
 def is_conversation(env_id: str) -> bool:
-    """Whether an id stands for an ``AnalysisEnv``, which has no screen to observe."""
+    """Whether an id stands for a ``TableAnalysisEnv``, which has no screen to observe."""
     from deskgym.task_suites import find_entry
 
     spec = gymnasium.registry.get(env_id)

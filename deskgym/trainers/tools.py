@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 from gymnasium.envs.registration import EnvSpec
 
-from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.errors import ActionError, DeskgymError, MachineError, SetupError
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 from deskgym.trainers.session import Session, is_conversation
 
 Seen = str | list[dict[str, Any]]
@@ -146,7 +146,7 @@ class ToolEnv:
 
     def _open(self, env_id: str | EnvSpec, options: dict[str, Any]) -> Session:
         conversation = isinstance(env_id, str) and is_conversation(env_id)
-        if conversation and not issubclass(AnalysisEnv, self._plays):
+        if conversation and not issubclass(TableAnalysisEnv, self._plays):
             raise TypeError(f"{env_id!r} has no screen: use deskgym.trainers.trl_tables.table_environment")
         session = Session(env_id, **options)
         if not isinstance(session.desktop, self._plays):

@@ -20,9 +20,9 @@ from gymnasium.envs.registration import EnvSpec
 from PIL import Image
 
 from deskgym.envs.action.actions import RefusedAction
-from deskgym.envs.analysis_env import AnalysisEnv
 from deskgym.envs.errors import ActionError
 from deskgym.envs.observation.texts import cut_text
+from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (
@@ -47,7 +47,7 @@ class TableToolEnv(ToolEnv):
     """
 
     _form: ClassVar[str] = "code"
-    _plays: ClassVar[type[Any]] = AnalysisEnv
+    _plays: ClassVar[type[Any]] = TableAnalysisEnv
     _seen: ClassVar[tuple[str, ...]] = ("instruction", "dialogue", "tables", "library", "feedback")
     _picture: ClassVar[str] = "plot"
 

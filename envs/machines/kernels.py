@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LOADING = 60.0  # seconds for the libraries to load, once per machine
 GRACE = 15.0
 FORGETTING = 5.0
+LIBRARIES = ("pandas", "matplotlib", "seaborn", "scikit-learn", "scikit-image")
+"""Distributions that kernels usually have, with all that they need."""
 PICTURE = 800, 600
 """Width and height of a kernel's pictures in pixels, as the paper compares plots."""
 

@@ -6,9 +6,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 
-from deskgym.envs.analysis_env import LIBRARIES
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.doctor.doctor import CheckUp
+from deskgym.envs.machines.kernels import LIBRARIES
 from deskgym.envs.machines.libraries import build_libraries
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import MachineError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.envs.kernel_episode import KernelTaskLike
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.table_analysis.turns import Fact, Outcome
 from deskgym.task_suites.table_analysis.users import User
@@ -20,7 +21,7 @@ ASKED_ENOUGH = "I have answered what I could; please go on."
 
 
 class Dialogue(ABC):
-    """One episode's turns, what was said and run in them, and how they were judged.
+    """One episode's turns, what was said and run in them, and how they were judged; a ``KernelEpisode``.
 
     Args:
         count: how many turns it has.
@@ -105,6 +106,20 @@ class Dialogue(ABC):
     def record(self) -> dict[str, Any]:
         """What metrics are computed from, as JSON-able data: ``info["analysis"]`` at the episode's end."""
         return {"mode": self.mode, "turns": [outcome.to_dict() for outcome in self.outcomes]}
+
+
+@runtime_checkable
+class DialogueTask(KernelTaskLike, Protocol):
+    """A task of ``TableAnalysisEnv``."""
+
+    def begin(self, user: str | Mapping[str, Any], questions: int) -> Dialogue:
+        """A new dialogue.
+
+        Args:
+            user: who answers questions, such as ``"rules"``.
+            questions: how many are answered per turn.
+        """
+        ...
 
 
 def score_of(outcome: Outcome) -> float:

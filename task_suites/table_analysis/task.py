@@ -25,7 +25,7 @@ NEXT_LETTER, UNANSWERABLE = "another letter", "always unanswerable"
 
 @dataclass(frozen=True)
 class AnalysisTask:
-    """Implements ``deskgym.envs.analysis.AnalysisTaskLike``.
+    """A ``DialogueTask``.
 
     Attributes:
         turns: one, or all of a dialogue in order.
@@ -152,7 +152,7 @@ class AnalysisTask:
             raise SetupError(f"{self.id}: the history does not run: {error}") from error
 
     def begin(self, user: str | Mapping[str, Any], questions: int) -> Conversation:
-        """See ``AnalysisTaskLike``."""
+        """See ``DialogueTask``."""
         from deskgym.task_suites.table_analysis.users import make_user
 
         return Conversation(self.prepared, make_user(user), questions, self.mode)

@@ -78,9 +78,9 @@ def test_the_kinds_of_environments_are_not_mixed_up():
     with pytest.raises(TypeError, match="table_environment"):
         desktop_environment(TABLES)
     desktop = gym.make("test/Press-v0", action="code", observation=("instruction",)).spec
-    with pytest.raises(TypeError, match="plays a AnalysisEnv"):
+    with pytest.raises(TypeError, match="plays a TableAnalysisEnv"):
         table_environment(desktop)
-    with pytest.raises(TypeError, match="CartPoleEnv; legal are DesktopEnv and AnalysisEnv"):
+    with pytest.raises(TypeError, match="CartPoleEnv; legal are DesktopEnv and TableAnalysisEnv"):
         Session("CartPole-v1")
     assert is_conversation(TABLES) and not is_conversation("deskgym/Science-v0") and not is_conversation("no/Such-v0")
 

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from deskgym._version import __version__
 from deskgym.envs.action.actions import Action, RefusedAction
 from deskgym.envs.action.spaces import action_from_sample
-from deskgym.envs.analysis_env import LIBRARIES, AnalysisEnv, Question
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.episode import needs_of
 from deskgym.envs.errors import ActionError, MachineError
+from deskgym.envs.kernel_env import KernelEnv
+from deskgym.envs.machines.kernels import LIBRARIES
 from deskgym.envs.machines.packages import package_versions
 from deskgym.wrappers.base import MachineWrapper
 from deskgym.wrappers.recording.recorded_state import keep
@@ -35,7 +36,7 @@ _OWN_INFO = ("timing", "verdict", "task", "step")  # these have places of their 
 
 
 class RecordEpisode(MachineWrapper):
-    """Records each episode of a ``DesktopEnv`` or an ``AnalysisEnv`` into a folder of its own below ``folder``.
+    """Records each episode of a ``DesktopEnv`` or a ``KernelEnv`` into a folder of its own below ``folder``.
 
     What is in it is told by ``deskgym.wrappers.recording.recording``; ``deskgym view`` makes a page of it and
     ``deskgym verify --rescore`` scores it again. Frames are lossless. A step waits only for a copy of its frame in
@@ -45,7 +46,7 @@ class RecordEpisode(MachineWrapper):
     Args:
         env: an environment whose ``unwrapped`` is a MachineEnv.
         folder: made if it is missing; what is in it stays.
-        keep_state: keep what the evaluator read, so that the episode can be scored again; of an ``AnalysisEnv`` nothing
+        keep_state: keep what the evaluator read, so that the episode can be scored again; of a ``KernelEnv`` nothing
             is kept, because its results are compared in a machine.
 
     Raises:
@@ -114,19 +115,19 @@ class RecordEpisode(MachineWrapper):
             elements = self.inner.elements
             line["elements"] = self._writer.elements(elements.rows, elements.texts, elements.cut)
         line["feedback"] = str(observation.get("feedback", ""))
-        if texts := self._new_turn():
+        if texts := self._new_stage():
             line["texts"] = texts
         line["timing"] = {name: round(float(ms), 3) for name, ms in info.get("timing", {}).items()}
         line["timing"]["record"] = round((time.perf_counter() - start) * 1000, 3)
         line["info"] = {name: value for name, value in info.items() if name not in _OWN_INFO}
         self._writer.line(line)
 
-    def _new_turn(self) -> dict[str, str]:
-        """What a conversation's agent may know, where a turn begins; {} within a turn and for desktops."""
+    def _new_stage(self) -> dict[str, str]:
+        """What the agent is told where a stage of an episode on a kernel begins; {} within one and for desktops."""
         inner = self.inner
-        if not isinstance(inner, AnalysisEnv) or inner.conversation is None:
+        if not isinstance(inner, KernelEnv) or inner.episode is None:
             return {}
-        texts = dict(inner.conversation.texts())
+        texts = dict(inner.episode.texts())
         before, self._asked = self._asked, texts["instruction"]
         return texts if texts["instruction"] != before else {}
 
@@ -135,8 +136,6 @@ class RecordEpisode(MachineWrapper):
         before, self._steps = self._steps, int(info.get("step", self._steps))
         given, performed = action_json(action), self.inner.performed
         if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
-            return {"action": given}
-        if isinstance(performed, Question):
             return {"action": given}
         if isinstance(performed, str):
             return {"action": given} | ({"performed": performed} if performed != given else {})
@@ -160,7 +159,7 @@ class RecordEpisode(MachineWrapper):
         assert self._writer is not None  # the callers have seen to it
         if self.inner.verdict is not None:
             self._writer.file(VERDICT, self.inner.verdict.to_dict())
-        scored_again = not isinstance(self.inner, AnalysisEnv)
+        scored_again = not isinstance(self.inner, KernelEnv)
         if self.keep_state and scored_again and self.inner.final is not None:
             self._writer.file(STATE, keep(self.inner.final))
         self._end()
@@ -202,7 +201,7 @@ class RecordEpisode(MachineWrapper):
 
     def _versions(self, packages: Sequence[str], machine: str) -> dict[str, str]:
         """Of this package, and of what runs in the machine."""
-        libraries = LIBRARIES if isinstance(self.inner, AnalysisEnv) else ()
+        libraries = LIBRARIES if isinstance(self.inner, KernelEnv) else ()
         return _versions(libraries) | (package_versions(packages) if machine in _ON_HOST else {})
 
 

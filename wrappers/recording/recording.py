@@ -75,7 +75,7 @@ class Recording:
 
     @property
     def is_conversation(self) -> bool:
-        """Whether it is an ``AnalysisEnv``'s: turns about tables, without a screen."""
+        """Whether it is of a ``KernelEnv``, such as turns about tables: without a screen."""
         return bool(self.steps) and "texts" in self.steps[0]
 
     @classmethod

@@ -93,7 +93,7 @@ class TapilotSuite(PublishedTasks[tapilot.Collection, tapilot.UpstreamTurn, "Tap
 
 @dataclass(frozen=True, eq=False)
 class TapilotTask:
-    """One turn; implements ``deskgym.envs.analysis.AnalysisTaskLike``.
+    """One turn; a ``DialogueTask``.
 
     Attributes:
         turn: which.
@@ -162,7 +162,7 @@ class TapilotTask:
             raise SetupError(f"{self.id}: the history does not run: {error}") from error
 
     def begin(self, user: str | Mapping[str, Any], questions: int) -> TapilotConversation:
-        """See ``AnalysisTaskLike``."""
+        """See ``DialogueTask``."""
         from deskgym.task_suites.table_analysis.users import make_user
 
         return TapilotConversation(self.turn, self.collection, make_user(user), questions, self.mode, self.references)

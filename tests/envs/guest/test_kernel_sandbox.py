@@ -2,13 +2,12 @@
 
 import pytest
 
-from deskgym.envs.analysis_env import LIBRARIES
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.kernel.cleanup import PLACES
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.image import find_image
-from deskgym.envs.machines.kernels import Kernel, KernelLimits
+from deskgym.envs.machines.kernels import LIBRARIES, Kernel, KernelLimits
 from deskgym.envs.machines.qemu.host import find_qemu
 
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from deskgym.envs.analysis_env import LIBRARIES
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.kernels import Kernel
+from deskgym.envs.machines.kernels import LIBRARIES, Kernel
 from deskgym.envs.machines.qemu import machine as qemu
 from deskgym.envs.machines.qemu.disks import libraries_disk
 from deskgym.envs.machines.qemu.machine import QemuMachine

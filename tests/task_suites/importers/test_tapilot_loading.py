@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tapilot_fixtures as fixtures
 
-from deskgym.envs.analysis import AnalysisTaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.tapilot.suite import suite
+from deskgym.task_suites.table_analysis.dialogue import DialogueTask
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_the_suite_is_a_task_source(tmp_path: Path) -> None:
     tasks = suite(str(root), "paper")
     assert len(tasks.ids()) == 6
     task = tasks.get("ATP_tennis/ana/normal/turn_2")
-    assert isinstance(task, AnalysisTaskLike)
+    assert isinstance(task, DialogueTask)
     assert "YOUR SOLUTION BEGIN" in task.instruction and task.instruction.startswith(fixtures.QUERY)
     drawn = {tasks.draw(np.random.default_rng(seed), "*/action/*").id for seed in range(20)}
     assert drawn == {"ATP_tennis/ana/action/turn_3_analysis_1", "ATP_tennis/ana/action/turn_4"}

@@ -1,28 +1,26 @@
-"""AnalysisEnv: a Gymnasium environment of conversations about tables, with a kernel and without a display."""
+"""KernelEnv: a Gymnasium environment with a kernel and without a display; an agent's code keeps its variables."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import Action, parse_code
 from deskgym.envs.action.form import MAX_CODE, ActionForm, Performed, end_of
-from deskgym.envs.analysis import AnalysisTaskLike, ConversationLike
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import Stop, TaskLike, TaskSource
 from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import ActionError, GuestCallError, MachineError
+from deskgym.envs.kernel_episode import KernelEpisode, KernelTaskLike
 from deskgym.envs.machine_env import MachineEnv, Step
 from deskgym.envs.machines.base import Machine
-from deskgym.envs.machines.kernels import PICTURE, Execution, Kernel, KernelLimits
+from deskgym.envs.machines.kernels import LIBRARIES, PICTURE, Execution, Kernel, KernelLimits
 from deskgym.envs.observation.spaces import empty_observation, observation_space
 from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
 from deskgym.envs.provision.builder import MachineBuilder
@@ -30,30 +28,18 @@ from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
 from deskgym.envs.text_space import UnicodeText
 
-ANALYSIS_TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
-"""The longest text of each text observation, in characters."""
-
-DEFAULT_OBSERVATION = tuple(ANALYSIS_TEXTS)
-LIBRARIES = ("pandas", "matplotlib", "seaborn", "scikit-learn", "scikit-image")
-"""Distributions that kernels have, with all that they need."""
-
-_ASK = re.compile(r"\AASK[ \t]+(.+)\Z", re.DOTALL)
-
-
-class Question(str):
-    """What the agent asks the user."""
-
 
 class KernelActions(ActionForm):
-    """Texts: Python code, ``ASK question``, or one of the words DONE, FAIL, ANS."""
+    """Texts: Python code, or one of the words DONE, FAIL, ANS."""
 
     name = "code"
+    no_wait = "there is no screen to wait for: write code, ANS, DONE or FAIL"
 
     def __init__(self) -> None:
         self.space = UnicodeText(MAX_CODE)
 
     def parse(self, action: Any) -> Performed:
-        """An end of the turn as an Action; a Question; or the code.
+        """An end as an Action, or the code.
 
         Raises:
             ActionError: it is none of these.
@@ -61,49 +47,45 @@ class KernelActions(ActionForm):
         parsed = parse_code(action)
         if isinstance(parsed, Action):
             if parsed.verb == "wait":
-                raise ActionError("there is no screen to wait for: write code, ASK, ANS, DONE or FAIL")
+                raise ActionError(self.no_wait)
             return (parsed,)
         if len(parsed) > MAX_CODE:
             raise ActionError(f"an action has at most {MAX_CODE} characters, got {len(parsed)}")
         if not _is_unicode(parsed):
             raise ActionError("the action has lone surrogates, which no text has: give Unicode characters")
-        question = _ASK.match(parsed.strip())
-        return Question(question.group(1).strip()) if question else parsed
+        return parsed
 
     def scripted(self, script: Iterator[Any], look: Callable[[], None]) -> Iterator[Any]:
         """The script itself: it yields texts."""
         return script
 
 
-class AnalysisEnv(MachineEnv):
-    """A user asks about tables; the agent writes code, asks back, chooses or answers.
+class KernelEnv(MachineEnv):
+    """The agent's code runs in a kernel that keeps its variables; what it prints or raises is the feedback.
 
-    An action is a text: Python code, which runs in a kernel that keeps its variables and has those of the history;
-    ``ASK question``; ``ANS B`` for a choice; ``DONE`` when the results are in the variables that were asked for;
-    ``FAIL``. An episode is one turn with the history that the task brings, or with ``episode="dialogue"`` a whole
-    dialogue whose history is what the agent itself did; each turn has 5 steps. A turn ends with DONE, ANS or FAIL, or
-    at its limit; its results are then compared with the reference's in a second machine. The reward is the share of
-    what was asked for that is right (in private modes times the share of the library's functions that were called),
-    and in a dialogue that divided by the number of turns.
+    An action is a text: Python code; ``ANS text``; ``DONE``; ``FAIL``. The last three, and the step limit, end the
+    present stage of the episode, which is then judged. A subclass says what the agent is told.
 
     Args:
-        suite: where the tasks come from.
+        suite: where the tasks come from, each a ``KernelTaskLike``.
+        begin: the episode of a task.
+        actions: what an action means.
+        texts: the longest text of each text observation, in characters; ``feedback`` is one.
         task: a task id, a glob over ids, or None for any; what it leaves open is drawn by the seed.
         split: ``"train"``, ``"test"`` or None for both.
         machine: the kind of machine, such as ``"sandbox"``.
-        observation: of ``instruction`` (the query and where its results belong), ``dialogue`` (what was said and run so
-            far), ``tables`` (schemas and heads), ``library`` (documentation of the private library), ``feedback`` (of
-            the last action) and ``plot`` (the current figure, uint8 (600, 800, 3), white where there is none).
-        action: only ``"code"``.
-        max_steps: step limit of a turn; None takes the task's own.
+        observation: of ``texts``, which are the default, and ``plot`` (the current figure, uint8 (600, 800, 3), white
+            where there is none).
+        max_steps: step limit of a stage; None takes the task's own.
         render_mode: None or ``"rgb_array"``, the plot.
         code_timeout: seconds until a cell is interrupted.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
-        user: who answers ``ASK``: ``"rules"``, or ``{"endpoint": url, "model": name}`` of an OpenAI-compatible server.
-        questions: how many questions are answered per turn; the paper allows one.
         pool: the keys of ``PoolConfig``; ``{"depth": 1}`` prepares the next episode in a second machine.
         machine_options: see ``DesktopEnv``.
+
+    Attributes:
+        episode: the present or the last one; None before the first ``reset``.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -113,46 +95,36 @@ class AnalysisEnv(MachineEnv):
     def __init__(
         self,
         suite: TaskSource,
+        begin: Callable[[TaskLike], KernelEpisode],
         *,
-        task: str | None = None,
-        split: str | None = None,
-        machine: str = "sandbox",
-        screen_size: None = None,
-        observation: Sequence[str] | None = None,
-        action: str = "code",
-        max_steps: int | None = None,
-        render_mode: str | None = None,
-        code_timeout: float = 30.0,
-        invalid_action: str = "raise",
-        user: str | Mapping[str, Any] = "rules",
-        questions: int = 1,
-        pool: Mapping[str, Any] | None = None,
-        machine_options: Mapping[str, Any] | None = None,
+        actions: KernelActions,
+        texts: Mapping[str, int],
+        task: str | None,
+        split: str | None,
+        machine: str,
+        observation: Sequence[str] | None,
+        max_steps: int | None,
+        render_mode: str | None,
+        code_timeout: float,
+        invalid_action: str,
+        pool: Mapping[str, Any] | None,
+        machine_options: Mapping[str, Any] | None,
     ) -> None:
-        arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
-        EzPickle.__init__(self, suite, **arguments)
-        if screen_size is not None:
-            raise ValueError(f"screen_size={screen_size!r}; table analysis has no screen: legal is None")
-        if action != "code":
-            raise ValueError(f"action={action!r}; table analysis has text actions only: legal is 'code'")
-        if questions < 0:
-            raise ValueError(f"questions={questions!r}; legal is a number from 0 up")
-        self.names = DEFAULT_OBSERVATION if observation is None else observation
-        self.observation_space = observation_space(self.names, analysis_spaces())
+        self.names = tuple(texts) if observation is None else observation
+        self._texts, self._begin_episode = texts, begin
+        self.observation_space = observation_space(self.names, kernel_spaces(texts))
         self.limits = KernelLimits(timeout=code_timeout, output=TEXT_LENGTHS["feedback"])
-        self.user, self.questions = user, questions
         builder = MachineBuilder.of_options(
             machine, {"libraries": LIBRARIES, **(machine_options or {})}, screen_size=None
         )
         manager = MachineManager(builder, self._plot_ahead, PoolConfig.from_dict(pool))
         episodes = EpisodeRunner(suite, manager, task=task, split=split, max_steps=max_steps)
-        super().__init__(KernelActions(), episodes, render_mode=render_mode, invalid_action=invalid_action)
+        super().__init__(actions, episodes, render_mode=render_mode, invalid_action=invalid_action)
         if "kernels" not in self.machine.can:
             raise ValueError(f"machine={machine!r} has no kernels; legal are 'sandbox', 'qemu' and 'process'")
-        self.conversation: ConversationLike | None = None
+        self.episode: KernelEpisode | None = None
         self._plot: NDArray[np.uint8] | None = None
-        self._begin(suite.draw(np.random.default_rng(0), task, split))  # another user is an error now, not in reset
-        self.conversation = None
+        begin(suite.draw(np.random.default_rng(0), task, split))  # what it does not take is an error now, not in reset
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -166,7 +138,7 @@ class AnalysisEnv(MachineEnv):
         return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
 
     def step(self, action: Any) -> Step:
-        """Run code, ask, or end the turn; a turn that ends is judged, and the episode ends with the last one.
+        """Run code, or end the stage; a stage that ends is judged, and the episode ends with the last one.
 
         Raises:
             ActionError: the action is not legal; nothing was done (unless ``invalid_action="feedback"``).
@@ -177,9 +149,9 @@ class AnalysisEnv(MachineEnv):
         self.performed, invalid = self._read(action)
         clock.lap("parse")
         episode.steps += 1
-        self._turn_steps += 1
+        self._stage_steps += 1
         stop, answer = end_of(self.performed)
-        if stop is None and self._turn_steps >= self.step_limit:
+        if stop is None and self._stage_steps >= self.step_limit:
             stop = "limit"
         reward, execution = 0.0, None
         try:
@@ -190,7 +162,7 @@ class AnalysisEnv(MachineEnv):
             if stop:
                 reward = self._judge(stop, answer)
                 clock.lap("evaluate")
-                observation = observation if episode.over else self._observe()  # of the next turn
+                observation = observation if episode.over else self._observe()  # of the next stage
         except MachineError as error:
             return self._fault(error, clock)
         info = self._info(clock.timing)
@@ -225,8 +197,8 @@ class AnalysisEnv(MachineEnv):
 
     @property
     def step_limit(self) -> int:
-        """Steps until the present turn ends."""
-        return self._talk().step_limit if self.episodes.max_steps is None else self.episodes.max_steps
+        """Steps until the present stage ends."""
+        return self._present().step_limit if self.episodes.max_steps is None else self.episodes.max_steps
 
     def oracle(self) -> Iterator[str]:
         """Texts that solve the current task; see ``MachineEnv.oracle``."""
@@ -254,11 +226,9 @@ class AnalysisEnv(MachineEnv):
     # --- internals
 
     def _begin(self, task: TaskLike) -> None:
-        if not isinstance(task, AnalysisTaskLike):
-            raise TypeError(f"{task.id} is no task of a conversation")
-        self.conversation, self._plot = task.begin(self.user, self.questions), None
-        self._turn_steps, self._feedback = 0, ""
-        self._opened = not task.lazy
+        self.episode, self._plot = self._begin_episode(task), None
+        self._stage_steps, self._feedback = 0, ""
+        self._opened = not cast(KernelTaskLike, task).lazy
 
     def _plot_ahead(self, machine: Machine) -> None:
         """Draw the history's figure ahead, where it will be seen."""
@@ -266,14 +236,14 @@ class AnalysisEnv(MachineEnv):
             with suppress(GuestCallError):  # there is no kernel yet, or the figure cannot be drawn
                 Kernel(machine, self.limits).picture()
 
-    def _talk(self) -> ConversationLike:
-        if self.conversation is None:
-            raise gymnasium.error.ResetNeeded("there is no conversation yet: call reset() first")
-        return self.conversation
+    def _present(self) -> KernelEpisode:
+        if self.episode is None:
+            raise gymnasium.error.ResetNeeded("there is no episode yet: call reset() first")
+        return self.episode
 
     def _kernel(self) -> Kernel:
         if not self._opened:
-            self._talk().open_kernel(self.machine)
+            self._present().open_kernel(self.machine)
             self._opened = True
         return Kernel(self.machine, self.limits)
 
@@ -282,12 +252,8 @@ class AnalysisEnv(MachineEnv):
         return self._observe()
 
     def _carry_out(self, performed: Performed) -> Execution | None:
-        """Ask the user or run code; gives what came of the code."""
-        if isinstance(performed, Question):
-            self._feedback = f"User: {self._talk().ask(performed)}"
-        elif isinstance(performed, str):
-            return self._run(performed)
-        return None
+        """Run code; gives what came of it."""
+        return self._run(performed) if isinstance(performed, str) else None
 
     def _run(self, code: str) -> Execution:
         try:
@@ -295,9 +261,9 @@ class AnalysisEnv(MachineEnv):
         except GuestCallError as error:
             execution = Execution("died", trace=str(error))
         self._feedback = execution_feedback(execution, self.limits)
-        self._talk().ran(code, self._feedback, execution.status == "ok")
+        self._present().ran(code, self._feedback, execution.status == "ok")
         if execution.status == "died":
-            self._talk().open_kernel(self.machine)
+            self._present().open_kernel(self.machine)
         self._see()
         return execution
 
@@ -312,9 +278,9 @@ class AnalysisEnv(MachineEnv):
             self._feedback += f"\n[the figure cannot be drawn: {error}]"
 
     def _observe(self) -> dict[str, Any]:
-        texts = {**self._talk().texts(), "feedback": self._feedback}
+        texts = {**self._present().texts(), "feedback": self._feedback}
         return {
-            part: self._picture(self._plot) if part == "plot" else cut_text(texts[part], ANALYSIS_TEXTS[part])
+            part: self._picture(self._plot) if part == "plot" else cut_text(texts[part], self._texts[part])
             for part in self.names
         }
 
@@ -323,15 +289,15 @@ class AnalysisEnv(MachineEnv):
         return np.full((PICTURE[1], PICTURE[0], 3), 255, np.uint8) if picture is None else picture
 
     def _judge(self, stop: Stop, answer: str | None, last: bool = False) -> float:
-        """Judge the turn; the episode ends with the last one, or where this is to be the ``last``."""
+        """Judge the stage; the episode ends with the last one, or where this is to be the ``last``."""
         self.episodes.final = self.episodes.final_state(stop, answer)
-        talk = self._talk()
-        reward = talk.submit(self.episodes.final)
-        assert talk.verdict is not None
-        if talk.over or talk.verdict.error or last:
-            self.episodes.conclude(talk.verdict)
+        stages = self._present()
+        reward = stages.submit(self.episodes.final)
+        assert stages.verdict is not None
+        if stages.over or stages.verdict.error or last:
+            self.episodes.conclude(stages.verdict)
         else:
-            self._turn_steps = 0
+            self._stage_steps = 0
             self._see()
         return reward
 
@@ -344,10 +310,7 @@ class AnalysisEnv(MachineEnv):
         return nothing, 0.0, False, True, info
 
     def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
-        info = self.episodes.info(timing)
-        if self.verdict is not None and self.conversation is not None:
-            info["analysis"] = dict(self.conversation.record())
-        return info
+        return self.episodes.info(timing)
 
 
 def _is_unicode(text: str) -> bool:
@@ -358,10 +321,10 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def analysis_spaces() -> dict[str, spaces.Space[Any]]:
-    """The space of each observation."""
-    texts: dict[str, spaces.Space[Any]] = {name: UnicodeText(length) for name, length in ANALYSIS_TEXTS.items()}
-    return texts | {"plot": spaces.Box(0, 255, (PICTURE[1], PICTURE[0], 3), np.uint8)}
+def kernel_spaces(texts: Mapping[str, int]) -> dict[str, spaces.Space[Any]]:
+    """The space of each observation, given the longest text of each text observation."""
+    found: dict[str, spaces.Space[Any]] = {name: UnicodeText(length) for name, length in texts.items()}
+    return found | {"plot": spaces.Box(0, 255, (PICTURE[1], PICTURE[0], 3), np.uint8)}
 
 
 def execution_feedback(execution: Execution, limits: KernelLimits) -> str:

@@ -9,9 +9,10 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.envs.analysis_env import analysis_spaces
 from deskgym.envs.errors import ActionError, TaskError
+from deskgym.envs.kernel_env import kernel_spaces
 from deskgym.envs.observation.spaces import observation_space
+from deskgym.task_suites.table_analysis.env import TEXTS
 
 CHOICE = "*/*/action/*"
 
@@ -64,7 +65,7 @@ def test_an_unknown_task_is_one_clear_error(options, message):
 
 
 def test_dialogues_belong_to_table_analysis():
-    with pytest.raises(TaskError, match="is for dialogues"):
+    with pytest.raises(TaskError, match="is for table_analysis"):
         gymnasium.make("deskgym/Science-v0", episode="dialogue", disable_env_checker=True)
 
 
@@ -76,7 +77,7 @@ def test_the_spec_is_json():
 
 
 def test_the_space_has_the_chosen_parts():
-    space = observation_space(list(analysis_spaces()), analysis_spaces())
+    space = observation_space(list(kernel_spaces(TEXTS)), kernel_spaces(TEXTS))
     assert space["plot"].shape == (600, 800, 3)
     assert space.sample() in space
 
@@ -86,7 +87,7 @@ def test_the_space_has_the_chosen_parts():
 
 @pytest.fixture(scope="module")
 def env():
-    env = make(task=None, observation=list(analysis_spaces()))
+    env = make(task=None, observation=list(kernel_spaces(TEXTS)))
     yield env
     env.close()
 

@@ -1,0 +1,133 @@
+"""TableAnalysisEnv: a user asks about tables; the agent writes code, asks back, chooses or answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from gymnasium.utils import EzPickle
+
+from deskgym.envs.action.form import Performed
+from deskgym.envs.episode import TaskLike, TaskSource
+from deskgym.envs.kernel_env import KernelActions, KernelEnv
+from deskgym.envs.machines.kernels import Execution
+from deskgym.task_suites.table_analysis.dialogue import Dialogue, DialogueTask
+
+TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
+"""The longest text of each text observation, in characters."""
+_ASK = re.compile(r"\AASK[ \t]+(.+)\Z", re.DOTALL)
+
+
+class Question(str):
+    """What the agent asks the user, after ``ASK``."""
+
+    @property
+    def words(self) -> str:
+        """The question itself."""
+        found = _ASK.match(self)
+        return found.group(1).strip() if found else self
+
+
+class DialogueActions(KernelActions):
+    """Texts: Python code, ``ASK question``, or one of the words DONE, FAIL, ANS."""
+
+    no_wait = "there is no screen to wait for: write code, ASK, ANS, DONE or FAIL"
+
+    def parse(self, action: Any) -> Performed:
+        """An end of the turn as an Action; a Question; or the code.
+
+        Raises:
+            ActionError: it is none of these.
+        """
+        parsed = super().parse(action)
+        return Question(parsed.strip()) if isinstance(parsed, str) and _ASK.match(parsed.strip()) else parsed
+
+
+class TableAnalysisEnv(KernelEnv):
+    """A user asks about tables; the agent writes code, asks back, chooses or answers.
+
+    An action is a text: Python code, which runs in a kernel that keeps its variables and has those of the history;
+    ``ASK question``; ``ANS B`` for a choice; ``DONE`` when the results are in the variables that were asked for;
+    ``FAIL``. An episode is one turn with the history that the task brings, or with ``episode="dialogue"`` a whole
+    dialogue whose history is what the agent itself did; each turn has 5 steps. A turn ends with DONE, ANS or FAIL, or
+    at its limit; its results are then compared with the reference's in a second machine. The reward is the share of
+    what was asked for that is right (in private modes times the share of the library's functions that were called),
+    and in a dialogue that divided by the number of turns.
+
+    Args:
+        suite: where the tasks come from.
+        task: a task id, a glob over ids, or None for any; what it leaves open is drawn by the seed.
+        split: ``"train"``, ``"test"`` or None for both.
+        machine: the kind of machine, such as ``"sandbox"``.
+        screen_size: None: there is no screen.
+        observation: of ``instruction`` (the query and where its results belong), ``dialogue`` (what was said and run so
+            far), ``tables`` (schemas and heads), ``library`` (documentation of the private library), ``feedback`` (of
+            the last action) and ``plot`` (the current figure, uint8 (600, 800, 3), white where there is none).
+        action: only ``"code"``.
+        max_steps: step limit of a turn; None takes the task's own.
+        render_mode: None or ``"rgb_array"``, the plot.
+        code_timeout: seconds until a cell is interrupted.
+        invalid_action: see ``KernelEnv``.
+        user: who answers ``ASK``: ``"rules"``, or ``{"endpoint": url, "model": name}`` of an OpenAI-compatible server.
+        questions: how many questions are answered per turn; the paper allows one.
+        pool: see ``KernelEnv``.
+        machine_options: see ``DesktopEnv``.
+
+    Raises:
+        TaskError: the task or split is unknown.
+        ValueError: another argument is not legal; the message says what is.
+    """
+
+    def __init__(
+        self,
+        suite: TaskSource,
+        *,
+        task: str | None = None,
+        split: str | None = None,
+        machine: str = "sandbox",
+        screen_size: None = None,
+        observation: Sequence[str] | None = None,
+        action: str = "code",
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+        code_timeout: float = 30.0,
+        invalid_action: str = "raise",
+        user: str | Mapping[str, Any] = "rules",
+        questions: int = 1,
+        pool: Mapping[str, Any] | None = None,
+        machine_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
+        EzPickle.__init__(self, suite, **arguments)
+        if screen_size is not None:
+            raise ValueError(f"screen_size={screen_size!r}; table analysis has no screen: legal is None")
+        if action != "code":
+            raise ValueError(f"action={action!r}; table analysis has text actions only: legal is 'code'")
+        if questions < 0:
+            raise ValueError(f"questions={questions!r}; legal is a number from 0 up")
+
+        def begin(drawn: TaskLike) -> Dialogue:
+            if not isinstance(drawn, DialogueTask):
+                raise TypeError(f"{drawn.id} is no task of a dialogue")
+            return drawn.begin(user, questions)
+
+        kept = {k: v for k, v in arguments.items() if k not in ("screen_size", "action", "user", "questions")}
+        super().__init__(suite, begin, actions=DialogueActions(), texts=TEXTS, **kept)
+
+    @property
+    def conversation(self) -> Dialogue | None:
+        """The present or the last episode's; None before the first ``reset``."""
+        return cast("Dialogue | None", self.episode)
+
+    def _carry_out(self, performed: Performed) -> Execution | None:
+        if not isinstance(performed, Question):
+            return super()._carry_out(performed)
+        self._feedback = f"User: {cast(Dialogue, self._present()).ask(performed.words)}"
+        return None
+
+    def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
+        info = super()._info(timing)
+        if self.verdict is not None and self.conversation is not None:
+            info["analysis"] = self.conversation.record()
+        return info
