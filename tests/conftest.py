@@ -1,6 +1,10 @@
-"""In CI a test that fails runs once more at the end, alone; what passes then is printed as flaky, and few may."""
+"""In CI some long tests take a random third of their cases, and a test that fails runs once more at the end, alone.
+
+What passes then is printed as flaky, and few may.
+"""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +18,34 @@ AGAIN_AT_MOST = 20
 LOG = "DESKGYM_FLAKY_LOG"
 """The environment variable with a file to which the names of flaky tests are added, for several runs together."""
 
+SAMPLE = "DESKGYM_SAMPLE_SEED"
+"""The environment variable with the seed of what is sampled in CI; "all", the default elsewhere, samples nothing."""
+
 
 def pytest_addoption(parser):
     again = "run what failed once more at the end, alone; the default where CI=true"
     parser.addoption("--again", action="store_true", default=os.environ.get("CI") == "true", help=again)
 
 
+@pytest.fixture
+def sampled():
+    """Picks a third of a list, in order, by the run's seed; all of it where that is "all"."""
+
+    def sample(items):
+        seed = os.environ[SAMPLE]
+        count = len(items) if seed == "all" else -(-len(items) // 3)
+        chosen = random.Random(seed).sample(range(len(items)), count)
+        return [items[k] for k in sorted(chosen)]
+
+    return sample
+
+
+def pytest_report_header():
+    return f"samples by {SAMPLE}={os.environ[SAMPLE]}"
+
+
 def pytest_configure(config):
+    os.environ.setdefault(SAMPLE, str(random.randrange(10**6)) if os.environ.get("CI") == "true" else "all")
     if config.getoption("--again") and not hasattr(config, "workerinput"):  # not in xdist's workers
         config.pluginmanager.register(Again(config), "deskgym-again")
 

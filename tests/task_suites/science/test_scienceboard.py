@@ -262,6 +262,5 @@ def test_tasks_on_the_real_program_by_mouse_and_keyboard():
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("task_id", GIVEN)
-def test_every_given_task_on_the_real_program(task_id, mode):
-    assert problems([task_id], "code", mode) == []
+def test_given_tasks_on_the_real_program(mode, sampled):
+    assert problems(sampled(GIVEN), "code", mode) == []
