@@ -16,6 +16,13 @@ from typing import Any
 
 from deskgym.envs.evaluation.evaluator import CheckFailed
 
+READERS = {
+    "spreadsheet": "deskgym.envs.evaluation.readers.spreadsheet",
+    "database": "deskgym.envs.evaluation.readers.database",
+    "picture": "deskgym.envs.evaluation.readers.picture",
+}
+"""By name, their modules: proofs depend on them, though nothing imports them."""
+
 MEMORY = 2 << 30  # bytes of address space
 CPU_SECONDS = 20
 WALL_SECONDS = 300.0  # a busy host is no fault of the file
@@ -26,7 +33,7 @@ def read(reader: str, data: bytes, what: str, *arguments: str) -> Any:
     """What a reader of this folder makes of a file.
 
     Args:
-        reader: its module's name, such as ``"spreadsheet"``.
+        reader: one of ``READERS``.
         data: what it reads from its standard input.
         what: the file's name, for messages.
         arguments: of its command line.
@@ -35,7 +42,7 @@ def read(reader: str, data: bytes, what: str, *arguments: str) -> Any:
         CheckFailed: the file cannot be read, or not within the limits.
         RuntimeError: the reader is broken, or a library is not installed.
     """
-    script = Path(__file__).with_name(f"{reader}.py")
+    script = Path(__file__).with_name(f"{READERS[reader].rpartition('.')[2]}.py")
     process = subprocess.Popen(
         [sys.executable, "-I", "-B", str(script), *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", env={"LC_ALL": "C.UTF-8"},
