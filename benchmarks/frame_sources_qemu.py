@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.benchmarks.frame_sources import Source
+from deskgym.envs.displays.base import CodeRequest
 from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.qemu.host import find_qemu
@@ -207,5 +208,4 @@ class QemuMemory(Source):
         self._paint(f"fill({x}, {y}, 20, 20)")
 
     def _paint(self, what: str) -> None:
-        code = {"text": f"{PAINT}\n{what}\nx.sync()", "timeout": 30.0, "output_limit": 4096}
-        self.display.perform([], None, code=code)
+        self.display.perform(code=CodeRequest(f"{PAINT}\n{what}\nx.sync()", output_limit=4096))

@@ -18,7 +18,7 @@ from deskgym.benchmarks.rows import Rows
 from deskgym.envs.action.actions import Action
 from deskgym.envs.action.form import CodeActions, ComputerActions
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.displays.base import CodeRequest, ElementsRequest, SettlePolicy
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.elements import Elements
@@ -157,7 +157,7 @@ def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int)
     for k in range(count):
         x, y = desk.spots[k % len(desk.spots)]
         with rows.timed(f"{name}/code noop", f"{title}: code action that does nothing, without settling"):
-            env.machine.display.perform([], None, code={"text": "pass", "timeout": 30.0, "output_limit": 4096})
+            env.machine.display.perform([], None, code=CodeRequest("pass", output_limit=4096))
         rows.add(f"{name}/code noop step", f"{title}: step with code that does nothing, settled", act(env, "pass")[2])
         rows.add(
             f"{name}/code click step",
@@ -170,20 +170,21 @@ def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int)
 def measure_reading(rows: Rows, name: str, env: DesktopEnv, count: int) -> dict[str, Any]:
     """The accessible elements of a program that stands still, all again and unchanged, and a frame."""
     title, display = PROGRAMS[name].title, env.machine.display
-    display.perform([], SettlePolicy(quiet_ms=300, cap_ms=3000), elements={"limit": 4096})
+    display.perform([], SettlePolicy(quiet_ms=300, cap_ms=3000), elements=ElementsRequest())
     for _ in range(count):
         with rows.timed(f"{name}/a11y fresh", f"{title}: accessibility, all read again"):
-            found = display.perform([], None, elements={"limit": 4096, "fresh": True}).extra["elements"]
+            found = display.perform([], None, elements=ElementsRequest(fresh=True)).elements
     for _ in range(count):
         with rows.timed(f"{name}/a11y unchanged", f"{title}: accessibility, nothing changed"):
-            display.perform([], None, elements={"limit": 4096})
+            display.perform([], None, elements=ElementsRequest())
     out = display.capture()
     for _ in range(count):
         with rows.timed("frame/new", "frame as a new RGB array"):
             display.capture()
         with rows.timed("frame/reused", "frame into an array that is there"):
             display.capture(out)
-    return {"elements": len(Elements.from_guest(found)), "complete": found["complete"], "cut": found["cut"]}
+    assert found is not None  # it was asked for
+    return {"elements": len(Elements.from_reading(found)), "complete": found.complete, "cut": found.cut}
 
 
 def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -> None:
@@ -193,11 +194,12 @@ def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -
         program.launch(machine)
         machine.display.perform([], SettlePolicy(quiet_ms=400, cap_ms=5000))
         start = time.perf_counter()
-        report = machine.display.perform([], None, elements={"limit": 4096, "deadline": 5.0})
+        report = machine.display.perform([], None, elements=ElementsRequest(deadline=5.0))
         taken = (time.perf_counter() - start) * 1000
-        count = len(Elements.from_guest(report.extra["elements"]))
-    if count < FEWEST_ELEMENTS or not report.extra["elements"]["complete"]:
-        raise RuntimeError(f"the first read of {name} gave {count} elements: {report.extra['elements']['cut']}")
+    assert report.elements is not None  # they were asked for
+    count = len(Elements.from_reading(report.elements))
+    if count < FEWEST_ELEMENTS or not report.elements.complete:
+        raise RuntimeError(f"the first read of {name} gave {count} elements: {report.elements.cut}")
     rows.add(f"{name}/a11y first", f"{program.title}: accessibility, first read after the start", taken)
 
 

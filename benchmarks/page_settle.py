@@ -21,7 +21,7 @@ from typing import Any
 
 from deskgym.benchmarks import slow_site
 from deskgym.benchmarks.slow_site import PORT, color_of, delay_of
-from deskgym.envs.displays.base import SettlePolicy, StepReport
+from deskgym.envs.displays.base import ElementsRequest, SettlePolicy, StepReport
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.companions import Companion, Daemon, Ready, ServiceSpec
@@ -91,7 +91,8 @@ class Browsing:
             {"t": "move", "x": place[0], "y": place[1] + self.top}, {"t": "down", "b": 1}, {"t": "up", "b": 1},
         ]  # fmt: skip
         began = time.monotonic()
-        report = self.machine.display.perform(events, policy, **({"elements": {"limit": 500}} if elements else {}))
+        reading = ElementsRequest(500) if elements else None
+        report = self.machine.display.perform(events, policy, elements=reading)
         return report, time.monotonic() - began
 
     def shows(self, page: int) -> bool:
@@ -120,7 +121,8 @@ def measure(browsing: Browsing, navigations: int, policy: SettlePolicy, without:
             end = time.monotonic() + 15
             while not browsing.shows(page) and time.monotonic() < end:
                 time.sleep(0.01)
-        texts = report.extra["elements"]["texts"]
+        assert report.elements is not None  # they were asked for
+        texts = report.elements.texts
         unread += not any(name == f"Page {page}" for _, name, _, _ in texts)
         for samples, how in ((clicks, policy), (plain, without)):
             samples.append(browsing.click((slow_site.BOX, slow_site.BLANK)[k // 2 % 2], how)[1])

@@ -15,7 +15,7 @@ from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
 from deskgym.envs.action.form import ActionForm, CodeActions, ComputerActions, Performed
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.clock import Clock
-from deskgym.envs.displays.base import SettlePolicy, StepReport
+from deskgym.envs.displays.base import CodeRequest, ElementsRequest, Event, SettlePolicy, StepReport, StepRequest
 from deskgym.envs.episode import Script, Stop, TaskLike, TaskSource
 from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import GuestCallError, GuestLost, MachineError, near
@@ -171,8 +171,8 @@ class DesktopEnv(MachineEnv):
         except MachineError as error:
             return self._fault(error, clock)
         info = self._info(clock.timing | self._report.timing)
-        if isinstance(self.performed, str):
-            info["execution"] = self._report.extra.get("code")
+        if self._report.code is not None:
+            info["execution"] = dict(vars(self._report.code))
         if invalid:
             info["invalid_action"] = invalid
         return observation, reward, stop not in (None, "limit"), stop == "limit", info
@@ -254,7 +254,7 @@ class DesktopEnv(MachineEnv):
 
     def _settle(self, machine: Machine) -> None:
         """Wait until a desktop that was set up has settled, and read it once: after that, only changes need reading."""
-        self._perform(machine, [], self.settle, **self._readings())
+        self._perform(machine, StepRequest(settle=self.settle, elements=self._reading()))
 
     def _first_look(self, settled: bool) -> dict[str, Any]:
         """The first observation of an episode."""
@@ -264,18 +264,16 @@ class DesktopEnv(MachineEnv):
 
     def _act(self, performed: Performed, settle: SettlePolicy | None) -> None:
         """Carry something out, and take notice of what came of it, in one round trip. Raises MachineError."""
-        requests = self._readings()
-        events = []
+        events: list[Event] = []
+        code = None
         if isinstance(performed, str):
-            requests["code"] = {
-                "text": performed, "timeout": self.code_timeout, "output_limit": 4 * TEXT_LENGTHS["feedback"],
-            }  # fmt: skip
+            code = CodeRequest(performed, self.code_timeout, output_limit=4 * TEXT_LENGTHS["feedback"])
         else:
             events = [event for action in performed for event in action.events()]
-        self._report = self._perform(self.machine, events, settle, **requests)
-        self.observer.feedback = code_feedback(self._report.extra.get("code"))
-        elements = self._report.extra.get("elements")
-        self._see(NO_ELEMENTS if elements is None else Elements.from_guest(elements))
+        report = self._perform(self.machine, StepRequest(events, settle, code, self._reading()))
+        self._report = report
+        self.observer.feedback = code_feedback(None if report.code is None else vars(report.code))
+        self._see(NO_ELEMENTS if report.elements is None else Elements.from_reading(report.elements))
 
     def _observe(self) -> dict[str, Any]:
         """The observation of what was seen last, and of the screen now. Raises MachineError."""
@@ -291,7 +289,7 @@ class DesktopEnv(MachineEnv):
 
     def _evaluate(self, stop: Stop, answer: str | None) -> float:
         """Evaluate the final state, once the last action has brought about all it does. Raises MachineError."""
-        self._perform(self.machine, [], LAST_SETTLE)
+        self._perform(self.machine, StepRequest(settle=LAST_SETTLE))
         return self.episodes.evaluate(stop, answer)
 
     def _fault(self, error: MachineError, clock: Clock) -> Step:
@@ -306,14 +304,13 @@ class DesktopEnv(MachineEnv):
         info = self.episodes.info(timing) | {"damage": report.damage, "loading": report.loading}
         return info | {"elements_cut": cut} if cut else info
 
-    def _readings(self) -> dict[str, Any]:
-        return {"elements": {"limit": self.observer.max_elements}} if self.observer.reads_elements else {}
+    def _reading(self) -> ElementsRequest | None:
+        return ElementsRequest(self.observer.max_elements) if self.observer.reads_elements else None
 
-    def _perform(
-        self, machine: Machine, events: Sequence[dict[str, Any]], settle: SettlePolicy | None, **requests: Any
-    ) -> StepReport:
+    @staticmethod
+    def _perform(machine: Machine, request: StepRequest) -> StepReport:
         try:
-            return machine.display.perform(events, settle, **requests)
+            return machine.display.carry_out(request)
         except GuestCallError as error:
             raise GuestLost(f"the guest could not act: {error}", error.kind) from error
 

@@ -2,60 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from deskgym.envs.displays.base import Event, SettlePolicy, StepReport
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.client import GRACE, GuestClient
+from deskgym.envs.guest.step import CodeResult, ElementsReading, StepReport, StepRequest
 
 _KINDS = ("display_lost", "start_failed", "executor")
 
 
-def perform(
-    client: GuestClient, events: Sequence[Event], settle: SettlePolicy | None, requests: dict[str, Any]
-) -> StepReport:
-    """Carry out events, settle and answer; see ``Display.perform``.
-
-    ``code`` is ``{text, timeout, output_limit}`` and answers ``{stdout, stderr, status, timed_out, truncated}``;
-    ``elements`` is ``{limit, deadline, fresh}`` and answers ``{rows, texts, complete, cut}``.
+def carry_out(client: GuestClient, request: StepRequest) -> StepReport:
+    """See ``Display.carry_out``; deadlines are those of a machine that is ``client.slowness`` times slower.
 
     Raises:
         GuestLost: the guest is gone.
         MachineError: the X server or the code executor is gone.
         GuestCallError: an event or a request makes no sense.
     """
-    timeout = GRACE + sum(float(event.get("s", 0)) for event in events if event.get("t") == "wait")
+    timeout = GRACE + sum(float(event.get("s", 0)) for event in request.events if event.get("t") == "wait")
+    settle, code, elements = request.settle, request.code, request.elements
     if settle is not None:
         settle = settle.times(client.slowness)
         timeout += (settle.cap_ms + settle.page_cap_ms) / 1000
-        requests["settle"] = asdict(settle)
-    if requests.get("code") is not None:
-        timeout += float(requests["code"].get("timeout", 30.0))
-    for name, default in (("elements", client.element_deadline), ("tree", 5.0)):
-        if requests.get(name) is not None:
-            deadline = float(requests[name].get("deadline", default)) * client.slowness
-            timeout += deadline
-            requests[name] = {**requests[name], "deadline": deadline}
+    if code is not None:
+        timeout += code.timeout
+    if elements is not None:
+        deadline = elements.deadline or client.element_deadline
+        elements = replace(elements, deadline=deadline * client.slowness)
+        timeout += deadline * client.slowness
+    message = StepRequest(request.events, settle, code, elements).message()
     try:
-        answer = client.call("perform", timeout, events=list(events), **requests)
+        answer = client.call("perform", timeout, **message)
     except GuestCallError as error:
         _raise(error)
-    damage = answer.get("damage")
-    if damage is not None:
-        damage = client.typed(answer, "damage", list)
-        if len(damage) != 4 or not all(isinstance(value, int) for value in damage):
-            raise MachineError("the guest reports damage that is no rectangle", "guest_garbled")
+    return StepReport(
+        settled=client.typed(answer, "settled", bool),
+        damage=_damage(client, answer),
+        timing=_timing(client, answer),
+        loading=client.typed(answer, "loading", bool),
+        code=None if code is None else _code(client, client.typed(answer, "code", dict)),
+        elements=None if elements is None else _elements(client, client.typed(answer, "elements", dict)),
+    )
+
+
+def _damage(client: GuestClient, answer: Mapping[str, Any]) -> tuple[int, int, int, int] | None:
+    if answer.get("damage") is None:
+        return None
+    damage = client.typed(answer, "damage", list)
+    if len(damage) != 4 or not all(isinstance(value, int) for value in damage):
+        raise MachineError("the guest reports damage that is no rectangle", "guest_garbled")
+    return damage[0], damage[1], damage[2], damage[3]
+
+
+def _timing(client: GuestClient, answer: Mapping[str, Any]) -> dict[str, float]:
     timing = client.typed(answer, "timing", dict)
     if not all(isinstance(value, int | float) for value in timing.values()):
         raise MachineError("the guest reports times that are no numbers", "guest_garbled")
-    return StepReport(
-        settled=client.typed(answer, "settled", bool),
-        damage=None if damage is None else (damage[0], damage[1], damage[2], damage[3]),
-        timing={str(name): float(value) for name, value in timing.items()},
-        loading=client.typed(answer, "loading", bool),
-        extra={name: client.typed(answer, name, dict) for name in ("code", "elements", "tree") if name in answer},
+    return {str(name): float(value) for name, value in timing.items()}
+
+
+def _code(client: GuestClient, answer: Mapping[str, Any]) -> CodeResult:
+    return CodeResult(
+        client.typed(answer, "stdout", str),
+        client.typed(answer, "stderr", str),
+        client.typed(answer, "status", int),
+        client.typed(answer, "timed_out", bool),
+        client.typed(answer, "truncated", bool),
+    )
+
+
+def _elements(client: GuestClient, answer: Mapping[str, Any]) -> ElementsReading:
+    cut = answer.get("cut")
+    return ElementsReading(
+        client.typed(answer, "rows", bytes),
+        client.typed(answer, "texts", list),
+        client.typed(answer, "complete", bool),
+        None if cut is None else str(cut),
     )
 
 

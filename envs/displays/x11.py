@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.envs.displays import by_guest
-from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
+from deskgym.envs.displays.base import Display, StepReport, StepRequest
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.x11.framebuffer import read_layout
@@ -87,15 +85,15 @@ class X11Display(Display):
             out[...] = self._convert(self._pixels, self._code)
         return out
 
-    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
-        """Carry out events, settle and answer; see ``by_guest.perform``.
+    def carry_out(self, request: StepRequest) -> StepReport:
+        """See ``Display.carry_out``.
 
         Raises:
             GuestLost: the guest is gone.
             MachineError: the X server or the code executor is gone.
             GuestCallError: an event or a request makes no sense.
         """
-        return by_guest.perform(self._client, events, settle, requests)
+        return by_guest.carry_out(self._client, request)
 
     def release(self) -> None:
         """Let go of every key and button that is held, and switch Caps Lock off."""

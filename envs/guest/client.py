@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.guest.protocol import HEADER, MAX_FRAME, VERSION, pack, unpack
+from deskgym.envs.guest.step import ELEMENT_DEADLINE
 from deskgym.envs.guest.transfer import read_folder, read_host_folder
 from deskgym.envs.machines.base import CommandResult
 
@@ -36,7 +37,7 @@ class GuestClient:
         touched: it was asked for more than kernels, which leave nothing behind.
     """
 
-    element_deadline: float = 0.5
+    element_deadline: float = ELEMENT_DEADLINE
     """Seconds that a reading of the accessible elements may take where the request does not say."""
 
     def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:

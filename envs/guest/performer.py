@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.guest.settling import SettlePolicy
+from deskgym.envs.guest.step import ELEMENT_DEADLINE, ElementsRequest, StepRequest
 
 if TYPE_CHECKING:
     from deskgym.envs.guest.accessibility.search import App
@@ -15,20 +15,15 @@ if TYPE_CHECKING:
     from deskgym.envs.guest.x11.framebuffer import Box
 
 
-async def perform(
-    desktop: Desktop,
-    events: Sequence[dict[str, Any]] = (),
-    settle: Mapping[str, Any] | None = None,
-    code: Mapping[str, Any] | None = None,
-    elements: Mapping[str, Any] | None = None,
-    tree: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Carry out events, run code, wait until the screen has settled, read what was asked; see ``Display.perform``.
+async def perform(desktop: Desktop, **message: Any) -> dict[str, Any]:
+    """Carry out a ``StepRequest``, given as its message.
 
     Returns:
         ``settled``, ``loading``, ``damage`` as (x, y, width, height) of what changed since the last report, or None,
-        ``timing`` in ms, and under their own names the answers to ``code``, ``elements`` and ``tree``.
+        ``timing`` in ms, and under their own names the answers to ``code`` and ``elements``.
     """
+    request = StepRequest.from_message(message)
+    events, code, settle, elements = request.events, request.code, request.settle, request.elements
     timing: dict[str, float] = {}
     answer: dict[str, Any] = {"timing": timing}
     screen = desktop.screen
@@ -44,7 +39,7 @@ async def perform(
     await screen.events(events)
     mark("input")
     if code is not None:
-        answer["code"] = await desktop.executor.run(**code)
+        answer["code"] = await desktop.executor.run(code)
         screen.damage.input()
         mark("code")
     early: asyncio.Task[Any] | None = None
@@ -53,11 +48,11 @@ async def perform(
         """Read the elements while the screen is watched: afterwards only what changed since is left to read."""
         nonlocal early
         if elements is not None:
-            early = asyncio.get_running_loop().create_task(read_elements(desktop, **elements))
+            early = asyncio.get_running_loop().create_task(read(desktop, elements))
 
     answer["settled"], answer["loading"] = True, False
     if settle is not None:
-        answer["settled"], answer["loading"] = await screen.settle(since, SettlePolicy(**settle), read_early)
+        answer["settled"], answer["loading"] = await screen.settle(since, settle, read_early)
         mark("settle")
     if early is not None:
         await asyncio.wait([early])
@@ -65,11 +60,8 @@ async def perform(
     desktop.see()
     answer["damage"] = _rectangle(desktop.take_report())
     if elements is not None:
-        answer["elements"] = await read_elements(desktop, **elements)
+        answer["elements"] = await read(desktop, elements)
         mark("elements")
-    if tree is not None:
-        answer["tree"] = await read_tree(desktop, **tree)
-        mark("tree")
     return answer
 
 
@@ -77,25 +69,18 @@ def _rectangle(box: Box | None) -> list[int] | None:
     return None if box is None else [box[0], box[1], box[2] - box[0], box[3] - box[1]]
 
 
-async def read_elements(
-    desktop: Desktop, limit: int = 4096, deadline: float = 0.5, fresh: bool = False
-) -> dict[str, Any]:
-    """The visible accessible elements.
+async def read_elements(desktop: Desktop, **message: Any) -> dict[str, Any]:
+    """The visible accessible elements: an ``ElementsReading`` for an ``ElementsRequest``, as messages."""
+    return await read(desktop, ElementsRequest(**message))
 
-    Args:
-        desktop: where.
-        limit: most rows.
-        deadline: seconds until what is there is returned.
-        fresh: read all again, whatever has changed.
 
-    Returns:
-        ``rows``: little-endian int32 bytes, ``ELEMENT_COLUMNS`` each; ``texts``: per row (role, name, text or
-        value, reference); ``complete`` and ``cut``.
-    """
+async def read(desktop: Desktop, request: ElementsRequest) -> dict[str, Any]:
+    """The visible accessible elements: an ``ElementsReading`` as its message."""
     desktop.see()
     box = desktop.take_change()
-    damage: Any = "all" if fresh else (None if box is None else tuple(_rectangle(box) or ()))
-    found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=limit)
+    damage: Any = "all" if request.fresh else (None if box is None else tuple(_rectangle(box) or ()))
+    deadline = request.deadline or ELEMENT_DEADLINE
+    found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=request.limit)
     texts = [
         (role, name, text or value, ref)
         for role, name, text, value, ref in zip(

@@ -15,7 +15,7 @@ read_many
 list, stat      what is in a folder; what a path is
 desktop         starts X, the session bus, the accessibility bus and the window manager; over a Unix socket the
                 answer carries the framebuffer's file descriptor (SCM_RIGHTS)
-perform         events → code → settle → elements, in one round trip (see ``Display.perform``)
+perform         events → code → settle → elements, in one round trip (``StepRequest``)
 code            a code action on its own: ``{text, timeout, output_limit}`` → ``{stdout, stderr, status, timed_out}``
 elements        the accessible elements, fast: rows in ``ELEMENT_COLUMNS`` and their texts
 tree            the whole accessible tree of one program, hidden parts included: for evaluators and hooks

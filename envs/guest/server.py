@@ -25,6 +25,7 @@ from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.protocol import VERSION
 from deskgym.envs.guest.restored import wake
 from deskgym.envs.guest.session import base_environment, make_folders
+from deskgym.envs.guest.step import CodeRequest
 
 if TYPE_CHECKING:
     from deskgym.envs.guest.companion.methods import CompanionMethods
@@ -74,7 +75,7 @@ class Server:
             "ask_bus": self._on_launched(self._ask_bus),
             "last_words": self._programs.last_words,
             "perform": self._on_desktop(performer.perform),
-            "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(**params)),
+            "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(CodeRequest(**params))),
             "elements": self._on_desktop(performer.read_elements),
             "tree": self._on_desktop(self._tree),
             "end_others": lambda **params: self._programs.end_others(self._desktop, **params),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import GuestLost
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
+from deskgym.envs.guest.step import ElementsReading
 from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_lines, cut_text, one_line
 
 _STATE_INDEX = {name: k for k, name in enumerate(STATE_BITS)}
@@ -34,21 +35,21 @@ class Elements(Sequence[Element]):
         self.cut = cut
 
     @classmethod
-    def from_guest(cls, answer: Mapping[str, Any]) -> Elements:
-        """Check and wrap the guest's answer.
+    def from_reading(cls, reading: ElementsReading) -> Elements:
+        """Check and wrap what the guest has read.
 
         Raises:
             GuestLost: it is not what a guest of ours sends.
         """
         try:
-            rows = np.frombuffer(answer["rows"], "<i4").reshape(-1, _COLUMNS)
-            texts = answer["texts"]
+            rows = np.frombuffer(reading.rows, "<i4").reshape(-1, _COLUMNS)
+            texts = reading.texts
             if len(texts) != len(rows) or not all(
                 len(row) == 4 and all(isinstance(t, str) for t in row) for row in texts
             ):
                 raise ValueError(f"{len(rows)} rows with {len(texts)} texts")
-            return cls(rows, texts, answer.get("cut"))
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(rows, texts, reading.cut)
+        except (TypeError, ValueError) as error:
             raise GuestLost(f"the guest sent elements that make no sense: {error}", "guest_garbled") from error
 
     def __len__(self) -> int:

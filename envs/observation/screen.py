@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.episode import Element
 from deskgym.envs.errors import SetupError
+from deskgym.envs.guest.step import ElementsRequest
 from deskgym.envs.observation.elements import Elements
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class MachineScreen:
 
     def elements(self) -> Elements:
         """All visible elements now."""
-        report = self._machine.display.perform([], None, elements={"limit": MAX_ELEMENTS})
-        return Elements.from_guest(report.extra["elements"])
+        report = self._machine.display.perform([], None, elements=ElementsRequest(MAX_ELEMENTS))
+        assert report.elements is not None  # they were asked for
+        return Elements.from_reading(report.elements)
 
     def find_all(
         self,

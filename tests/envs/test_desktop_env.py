@@ -185,15 +185,15 @@ class Fragile:
     def __init__(self, env, monkeypatch):
         self.broken = 0
         display_class = type(env.machine.display)
-        perform = display_class.perform
+        carry_out = display_class.carry_out
 
         def breaking(display, *args, **kwargs):
             if self.broken:
                 self.broken -= 1
                 raise GuestLost("it died")
-            return perform(display, *args, **kwargs)
+            return carry_out(display, *args, **kwargs)
 
-        monkeypatch.setattr(display_class, "perform", breaking)
+        monkeypatch.setattr(display_class, "carry_out", breaking)
 
 
 def test_a_broken_machine_truncates_with_a_fault_and_the_next_reset_repairs(monkeypatch):

@@ -198,14 +198,14 @@ def test_one_on_which_nothing_can_be_seen_is_not_used_again(make, monkeypatch):
     env = make()
     play(env, **task(0))
     display = type(env.machine.display)
-    perform = display.perform
+    carry_out = display.carry_out
 
     def broken(self, *arguments, **requests):
         if self.text and len(ran) == 1:
             raise GuestLost("its screen is gone")
-        return perform(self, *arguments, **requests)
+        return carry_out(self, *arguments, **requests)
 
-    monkeypatch.setattr(display, "perform", broken)
+    monkeypatch.setattr(display, "carry_out", broken)
     play(env, **task(0))
     assert len(ran) == 2 and env.stats["fault_guest_lost"] == 1
     play(env, **task(0))

@@ -25,6 +25,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, InvalidAction, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.guest.protocol import STATE_BITS
+from deskgym.envs.guest.step import ElementsReading
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 
 sys.path.insert(0, str(Path(__file__).parent))  # discrete_verbs
@@ -691,7 +692,9 @@ def test_masks_follow_nested_dialogs_of_gtk(desktop):
     deadline, clickable, seen = time.monotonic() + 10, set(), set()
     expected = {"in other", "in overwrite"}
     while time.monotonic() < deadline and (len(seen) < 4 or clickable != expected):  # it is not active at once
-        found = Elements.from_guest(desktop.guest.call("elements", limit=512, deadline=3.0, fresh=True))
+        found = Elements.from_reading(
+            ElementsReading(**desktop.guest.call("elements", limit=512, deadline=3.0, fresh=True))
+        )
         buttons = [k for k, e in enumerate(found) if e.name.startswith("in ")]
         seen = {found[k].name for k in buttons}
         clickable = {found[k].name for k in buttons if ElementMasks(found, desktop.display.size).clickable[k]}

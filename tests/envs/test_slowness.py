@@ -13,11 +13,18 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, SetupError
 from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.protocol import HEADER, pack, unpack
+from deskgym.envs.guest.step import CodeRequest, CodeResult, ElementsReading, ElementsRequest, StepRequest
 from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks import waits
 
-ANSWER = {"settled": True, "timing": {}, "elements": {}}
+ANSWER = {
+    "settled": True,
+    "loading": False,
+    "timing": {},
+    "code": vars(CodeResult()),
+    "elements": vars(ElementsReading(b"", [])),
+}
 
 
 @pytest.fixture
@@ -69,16 +76,14 @@ def test_the_answer_is_awaited_for_so_much_longer(asked):
 
 def test_a_step_gives_slow_programs_time(asked):
     def step(client):
-        parts = {"code": {"text": "", "timeout": 3.0}, "elements": {"limit": 9}, "tree": {"deadline": 1.0}}
-        by_guest.perform(client, [], SettlePolicy(10, 20, 500), parts)
+        request = StepRequest([], SettlePolicy(10, 20, 500), CodeRequest("", 3.0), ElementsRequest(9))
+        by_guest.carry_out(client, request)
 
     usual, slow, slower = (asked(slowness, step) for slowness in (1.0, 4.0, 40.0))
-    assert usual["settle"] == {"quiet_ms": 10.0, "first_ms": 20.0, "cap_ms": 500.0}
-    assert slow["settle"] == {"quiet_ms": 40.0, "first_ms": 80.0, "cap_ms": 2000.0}
-    assert slower["settle"] == {"quiet_ms": 100.0, "first_ms": 200.0, "cap_ms": 20000.0}
-    assert usual["elements"] == {"limit": 9, "deadline": 0.5} and slow["elements"] == {"limit": 9, "deadline": 2.0}
-    assert slow["tree"] == {"deadline": 4.0}
-    assert usual["code"] == slow["code"] == {"text": "", "timeout": 3.0}, "the user's own limit"
+    waits = [[step["settle"][name] for name in ("quiet_ms", "first_ms", "cap_ms")] for step in (usual, slow, slower)]
+    assert waits == [[10.0, 20.0, 500.0], [40.0, 80.0, 2000.0], [100.0, 200.0, 20000.0]]
+    assert (usual["elements"]["limit"], usual["elements"]["deadline"], slow["elements"]["deadline"]) == (9, 0.5, 2.0)
+    assert usual["code"]["timeout"] == slow["code"]["timeout"] == 3.0, "the user's own limit"
 
 
 def test_a_deadline_counts_in_the_machines_time():

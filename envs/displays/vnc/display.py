@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.envs.displays import by_guest
-from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
+from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport, StepRequest
 from deskgym.envs.displays.vnc.address import VncAddress
 from deskgym.envs.displays.vnc.connection import VncConnection
 from deskgym.envs.displays.vnc.input import VncInput
@@ -28,7 +27,7 @@ FRESH = 0.005
 POINTER = 40
 """Pixels around a place where the pointer is or was, in which a change may be nothing but the pointer's own picture."""
 
-_GUEST_ONLY = ("code", "elements", "tree")
+_GUEST_ONLY = ("code", "elements")
 
 
 class VncDisplay(Display):
@@ -113,10 +112,8 @@ class VncDisplay(Display):
 
     # --- acting
 
-    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
-        """Carry out events, settle and answer; see ``Display.perform``.
-
-        With a guest this is ``by_guest.perform``; the damage is what it saw.
+    def carry_out(self, request: StepRequest) -> StepReport:
+        """See ``Display.carry_out``; with a guest the damage is what it saw.
 
         Raises:
             GuestLost: the guest is gone.
@@ -125,17 +122,17 @@ class VncDisplay(Display):
         """
         self._check()
         if self._guest is not None:
-            self._input.follow(events)
+            self._input.follow(request.events)
             self._fresh_until = 0.0
-            return by_guest.perform(self._guest, events, settle, requests)
+            return by_guest.carry_out(self._guest, request)
         for name in _GUEST_ONLY:
-            if requests.get(name) is not None:
+            if getattr(request, name) is not None:
                 raise MachineError(
                     f"{name!r} takes a guest in the desktop behind VNC, and there is none: start one there "
                     "(python -m deskgym.envs.guest --attach --listen ...) and give its address as 'guest'",
                     "no_guest",
                 )
-        return self._perform(events, settle)
+        return self._perform(request.events, request.settle)
 
     def _perform(self, events: Sequence[Event], settle: SettlePolicy | None) -> StepReport:
         self._input.check(events)

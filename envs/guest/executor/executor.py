@@ -12,6 +12,7 @@ from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.executor import action
 from deskgym.envs.guest.executor.forks import Forks
 from deskgym.envs.guest.processes import Collector, Reaper, kill_all, kill_job, members
+from deskgym.envs.guest.step import CodeRequest
 
 _numbers = itertools.count(1)
 
@@ -32,17 +33,16 @@ class Executor:
         """Wait until the zygote can fork. Raises ExecutorFailed."""
         await self._forks.ready(deadline)
 
-    async def run(self, text: str, timeout: float = 30.0, output_limit: int = 1 << 16) -> dict[str, Any]:
+    async def run(self, code: CodeRequest) -> dict[str, Any]:
         """Run a text as a Python script with the agent's rights.
 
         Programs that it started live on after it; forks of its own interpreter do not.
 
         Returns:
-            ``stdout``, ``stderr`` (texts, each cut at the limit), ``status`` (minus a signal's number),
-            ``timed_out``, ``truncated``.
+            A ``CodeResult`` as its message.
         """
         await self.ready(20.0)
-        limit = max(0, min(output_limit, OUTPUT_CEILING))
+        limit = max(0, min(code.output_limit, OUTPUT_CEILING))
         job = f"code{next(_numbers)}"
         env = {**self._env, "DESKGYM_JOB": job}
         if self._config.marker:
@@ -50,11 +50,11 @@ class Executor:
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
         out, err = Collector(self._loop, out_read, limit), Collector(self._loop, err_read, limit)
-        request = {"text": text, "env": env, "cwd": self._config.home}
+        request = {"text": code.text, "env": env, "cwd": self._config.home}
         pid, finished = await self._forks.fork(request, (out_write, err_write))
         timed_out = False
         try:
-            await asyncio.wait_for(asyncio.shield(finished), timeout)
+            await asyncio.wait_for(asyncio.shield(finished), code.timeout)
         except TimeoutError:
             timed_out = True
         self._clean_up(pid, job, timed_out)

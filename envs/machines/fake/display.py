@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deskgym.envs.displays.base import Display, Event, SettlePolicy, StepReport
+from deskgym.envs.displays.base import Display, Event, StepReport, StepRequest
 from deskgym.envs.guest.protocol import STATE_BITS
+from deskgym.envs.guest.step import CodeResult, ElementsReading
 
 if TYPE_CHECKING:
     from deskgym.envs.machines.fake.machine import FakeMachine
@@ -75,22 +76,18 @@ class FakeDisplay(Display):
         _fill(frame, (*self.pointer, 3, 3), POINTER)
         return frame
 
-    def perform(self, events: Sequence[Event], settle: SettlePolicy | None = None, **requests: Any) -> StepReport:
-        """Carry out events at once; see ``Display.perform``."""
+    def carry_out(self, request: StepRequest) -> StepReport:
+        """Carry out events at once; see ``Display.carry_out``."""
         self._machine.check()
         before = self.state
-        for event in events:
-            self._carry_out(event)
-        extra: dict[str, Any] = {}
-        if "code" in requests:
-            extra["code"] = self.run_code(str(requests["code"]["text"]))
-        changed = before != self.state
-        if "elements" in requests:
-            extra["elements"] = self.elements(int(requests["elements"].get("limit", 512)))
-        damage = (0, 0, *self.size) if changed else None
-        return StepReport(settled=True, damage=damage, timing={"input": 0.0, "settle": 0.0}, extra=extra)
+        for event in request.events:
+            self._apply(event)
+        code = None if request.code is None else self.run_code(request.code.text)
+        elements = None if request.elements is None else self.elements(request.elements.limit)
+        damage = (0, 0, *self.size) if before != self.state else None
+        return StepReport(True, damage, {"input": 0.0, "settle": 0.0}, code=code, elements=elements)
 
-    def _carry_out(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         kind = event["t"]
         if kind == "move":
             self.pointer = (
@@ -114,7 +111,7 @@ class FakeDisplay(Display):
         else:
             self.text += named.get(key.lower(), "")
 
-    def elements(self, limit: int) -> dict[str, Any]:
+    def elements(self, limit: int) -> ElementsReading:
         """The accessible elements, as a guest would answer."""
         states = {name: 1 << k for k, name in enumerate(STATE_BITS)}
         shown = states["enabled"] | states["sensitive"] | states["showing"] | states["visible"]
@@ -129,9 +126,9 @@ class FakeDisplay(Display):
             ("text", "Note", self.text, ""),
             ("push button", f"Pressed {self.presses}", "", ""),
         ]
-        return {"rows": np.array(rows[:limit], "<i4").tobytes(), "texts": texts[:limit], "cut": None}
+        return ElementsReading(np.array(rows[:limit], "<i4").tobytes(), texts[:limit])
 
-    def run_code(self, text: str) -> dict[str, Any]:
+    def run_code(self, text: str) -> CodeResult:
         """Do what a code action says as far as it is pyautogui calls and prints of literals; nothing is executed."""
         stdout = []
         try:
@@ -146,18 +143,18 @@ class FakeDisplay(Display):
                         self._pyautogui(found[1], arguments)
         except (SyntaxError, ValueError) as error:
             message = f"Traceback (most recent call last):\n{type(error).__name__}: {error}\n"
-            return {"stdout": "".join(stdout), "stderr": message, "status": 1, "timed_out": False}
-        return {"stdout": "".join(stdout), "stderr": "", "status": 0, "timed_out": False}
+            return CodeResult("".join(stdout), message, 1)
+        return CodeResult("".join(stdout))
 
     def _pyautogui(self, name: str, arguments: list[Any]) -> None:
         if name in ("click", "moveTo", "mouseDown", "doubleClick") and len(arguments) >= 2:
-            self._carry_out({"t": "move", "x": arguments[0], "y": arguments[1]})
+            self._apply({"t": "move", "x": arguments[0], "y": arguments[1]})
         if name in ("click", "mouseDown", "doubleClick"):
-            self._carry_out({"t": "down", "b": 1})
+            self._apply({"t": "down", "b": 1})
         if name in ("write", "typewrite") and arguments:
-            self._carry_out({"t": "type", "s": str(arguments[0])})
+            self._apply({"t": "type", "s": str(arguments[0])})
         if name in ("press", "keyDown") and arguments:
-            self._carry_out({"t": "keydown", "k": str(arguments[0])})
+            self._apply({"t": "keydown", "k": str(arguments[0])})
 
 
 def _fill(frame: NDArray[np.uint8], box: Box, colour: tuple[int, int, int]) -> None:

@@ -14,6 +14,7 @@ from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.displays.vnc.input import VncInput
 from deskgym.envs.displays.vnc.protocol import FrameClient
 from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.guest.step import CodeRequest, ElementsRequest
 
 SIZE = (640, 400)
 LISTENER = """
@@ -208,13 +209,13 @@ def test_an_event_without_sense_does_nothing(display, listener, event):
 
 
 def test_what_takes_a_guest_says_so(display):
-    for request in ({"code": {"text": ""}}, {"elements": {}}, {"tree": {}}):
+    for request in ({"code": CodeRequest("")}, {"elements": ElementsRequest()}):
         with pytest.raises(MachineError, match="takes a guest") as error:
             display.perform([], **request)
         assert error.value.kind == "no_guest"
     with pytest.raises(MachineError, match="button 9"):
         display.perform([{"t": "down", "b": 9}])
-    assert display.perform([], code=None).extra == {}
+    assert display.perform([], code=None).code is None
 
 
 def test_a_screen_that_changes_its_size():

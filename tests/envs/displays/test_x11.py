@@ -6,6 +6,7 @@ import pytest
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.displays.x11 import X11Display
 from deskgym.envs.errors import MachineError
+from deskgym.envs.guest.step import CodeRequest
 
 
 def test_the_frame_is_rgb_and_has_the_pointer(desktop):
@@ -36,7 +37,7 @@ def test_damage_is_where_something_was_drawn(desktop):
         "from Xlib import display\nd = display.Display(); s = d.screen()\n"
         "g = s.root.create_gc(foreground=0xff0000); s.root.fill_rectangle(g, 100, 50, 30, 20); d.sync()"
     )
-    report = desktop.display.perform([], SettlePolicy(), code={"text": code})
+    report = desktop.display.perform([], SettlePolicy(), code=CodeRequest(code))
     assert report.damage == (100, 50, 30, 20)
     assert desktop.display.capture()[55, 105].tolist() == [255, 0, 0]
     assert desktop.display.perform([], SettlePolicy()).damage is None

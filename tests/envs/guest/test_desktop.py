@@ -6,6 +6,7 @@ import pytest
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.processes import members
+from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine
 
@@ -82,12 +83,12 @@ def test_a_killed_connection_is_made_anew(machine):
         "d.sync()\n"
     )
     for settle in (None, SettlePolicy()):
-        killed = machine.display.perform([], settle, code={"text": code})
-        assert killed.extra["code"]["stderr"] == ""
+        killed = machine.display.perform([], settle, code=CodeRequest(code))
+        assert killed.code.stderr == ""
         report = machine.display.perform(
-            [{"t": "move", "x": 3, "y": 4}], SettlePolicy(), code={"text": "print(pyautogui.position())"}
+            [{"t": "move", "x": 3, "y": 4}], SettlePolicy(), code=CodeRequest("print(pyautogui.position())")
         )
-        assert report.extra["code"]["stdout"] == "Point(x=3, y=4)\n"
+        assert report.code.stdout == "Point(x=3, y=4)\n"
 
 
 def test_a_dead_x_server_is_a_fault(machine):

@@ -4,13 +4,13 @@ import time
 import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
+from deskgym.envs.guest.step import CodeRequest
 
 
 @pytest.fixture
 def act(desktop):
     def act(text, timeout=10.0, output_limit=10_000):
-        request = {"text": text, "timeout": timeout, "output_limit": output_limit}
-        return desktop.display.perform([], None, code=request).extra["code"]
+        return vars(desktop.display.perform(code=CodeRequest(text, timeout, output_limit)).code)
 
     yield act
     assert act("print('alive')")["stdout"] == "alive\n"
@@ -165,6 +165,6 @@ def test_an_empty_action_is_fast(act, desktop):
 
 
 def test_code_and_settling_are_one_request(desktop):
-    report = desktop.display.perform([], SettlePolicy(), code={"text": "print(1)"})
-    assert report.extra["code"]["stdout"] == "1\n"
+    report = desktop.display.perform([], SettlePolicy(), code=CodeRequest("print(1)"))
+    assert report.code.stdout == "1\n"
     assert set(report.timing) == {"input", "code", "settle"}

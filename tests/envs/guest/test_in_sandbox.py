@@ -7,6 +7,7 @@ import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
@@ -27,7 +28,7 @@ def sandbox() -> Iterator[SandboxMachine]:
 @pytest.fixture
 def act(sandbox):
     def act(text, timeout=10.0):
-        return sandbox.display.perform([], None, code={"text": text, "timeout": timeout}).extra["code"]
+        return vars(sandbox.display.perform(code=CodeRequest(text, timeout)).code)
 
     yield act
     assert act("print('alive')")["stdout"] == "alive\n"

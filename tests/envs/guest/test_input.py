@@ -8,6 +8,7 @@ import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.step import CodeRequest
 
 pytestmark = pytest.mark.skipif(shutil.which("mousepad") is None, reason="mousepad is not installed")
 
@@ -71,8 +72,8 @@ def test_code_types_any_text_too(desktop, text):
     code = (
         f"pyautogui.write({UNICODE!r}); pyautogui.press('enter'); pyautogui.hotkey('shift', 'a'); pyautogui.press('é')"
     )
-    report = desktop.display.perform([], SETTLE, code={"text": code})
-    assert report.extra["code"]["stderr"] == ""
+    report = desktop.display.perform([], SETTLE, code=CodeRequest(code))
+    assert report.code.stderr == ""
     assert text() == UNICODE + "\nAé"
     type_text(desktop, "日本ß")
     assert text() == UNICODE + "\nAé日本ß"
@@ -141,7 +142,7 @@ def test_an_animation_is_learned(desktop):
         "'''\n"
         "print(subprocess.Popen([sys.executable, '-c', draw], start_new_session=True).pid)\n"
     )
-    pid = int(desktop.display.perform([], None, code={"text": code}).extra["code"]["stdout"])
+    pid = int(desktop.display.perform([], None, code=CodeRequest(code)).code.stdout)
     try:
         time.sleep(1.0)  # the time in which it is learned
         settled = []
@@ -167,7 +168,7 @@ def test_a_screen_that_never_rests_ends_at_the_cap(desktop):
         "'''\n"
         "print(subprocess.Popen([sys.executable, '-c', draw], start_new_session=True).pid)\n"
     )
-    pid = int(desktop.display.perform([], None, code={"text": code}).extra["code"]["stdout"])
+    pid = int(desktop.display.perform([], None, code=CodeRequest(code)).code.stdout)
     try:
         assert desktop.guest.call("wait_change", timeout=5.0) == {"changed": True}
         time.sleep(0.5)

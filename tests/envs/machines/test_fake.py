@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.step import CodeRequest, ElementsRequest
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.fake.files import result
 from deskgym.envs.machines.fake.machine import FakeMachine
@@ -17,7 +18,7 @@ def machine():
 
 
 def elements(machine):
-    return Elements.from_guest(machine.display.perform([], elements={"limit": 10}).extra["elements"])
+    return Elements.from_reading(machine.display.perform([], elements=ElementsRequest(10)).elements)
 
 
 def click(machine, element):
@@ -53,10 +54,10 @@ def test_equal_input_gives_equal_frames():
 def test_code_is_read_but_not_executed(machine):
     x, y = elements(machine)[1].center
     code = f"import os\npyautogui.click({x}, {y})\npyautogui.write('hi')\nprint('done')\nos.mkdir('/deskgym-never')"
-    answer = machine.display.perform([], code={"text": code}).extra["code"]
-    assert answer["stdout"] == "done\n" and answer["status"] == 0
+    answer = machine.display.perform([], code=CodeRequest(code)).code
+    assert answer.stdout == "done\n" and answer.status == 0
     assert elements(machine)[1].text == "hi"
-    assert machine.display.perform([], code={"text": "1 +"}).extra["code"]["status"] == 1
+    assert machine.display.perform([], code=CodeRequest("1 +")).code.status == 1
 
 
 def test_programs_can_be_added(machine):

@@ -259,7 +259,7 @@ def test_a_machine_that_breaks_when_it_is_swapped_in_is_replaced(make, monkeypat
     def broken(*arguments, **requests):
         raise GuestLost("it died")
 
-    monkeypatch.setattr(display, "perform", broken)
+    monkeypatch.setattr(display, "carry_out", broken)
     episode(env)
     assert env.stats["fault_guest_lost"] == 1 and env.stats["repairs"] == 1
 

@@ -16,6 +16,7 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.guest.processes import process_table
 from deskgym.envs.guest.protocol import HEADER, pack
+from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.vnc.machine import VncMachine
@@ -59,7 +60,7 @@ def test_what_was_started_ends_with_the_connection(desktop):
     pids = [machine.guest.launch(["sleep", "1000"])["pid"]]
     done = machine.run(["sh", "-c", "setsid sleep 1001 >/dev/null 2>&1 & echo $!"])
     pids.append(int(done.stdout))
-    machine.display.perform([], code={"text": "import subprocess; subprocess.Popen(['sleep', '1002'])"})
+    machine.display.perform([], code=CodeRequest("import subprocess; subprocess.Popen(['sleep', '1002'])"))
     pids += running("1002")
     assert len(pids) == 3
     machine.restore()
@@ -78,8 +79,8 @@ def test_what_is_held_is_released_at_the_end(desktop):
         "print(any(d.query_keymap()), d.screen().root.query_pointer().mask & 0x1f00)"
     )
     with machine_of(desktop) as machine:
-        report = machine.display.perform([], code={"text": code})
-    assert report.extra["code"]["stdout"] == "False 0\n"
+        report = machine.display.perform([], code=CodeRequest(code))
+    assert report.code.stdout == "False 0\n"
 
 
 def test_a_killed_host_leaves_nothing(desktop):

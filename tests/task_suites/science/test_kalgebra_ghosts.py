@@ -4,6 +4,7 @@ import gymnasium
 import pytest
 
 import deskgym  # noqa: F401 - registers the environments
+from deskgym.envs.guest.step import CodeRequest, ElementsRequest
 
 pytestmark = pytest.mark.sandbox
 
@@ -31,7 +32,9 @@ def test_reading_a_table_after_a_removal_does_no_harm():
         removed = desktop.task.params["case"]["name"]
         for action in desktop.oracle():
             if action.verb == "done":
-                desktop.machine.display.perform([], desktop.settle, code={"text": STRIPES}, elements={"limit": 512})
+                desktop.machine.display.perform(
+                    [], desktop.settle, code=CodeRequest(STRIPES), elements=ElementsRequest(512)
+                )
             _, reward, _, _, info = env.step(action)
         assert reward == 1.0, info
         left = desktop.final.reads["kalgebra.calculator"][0]["variables"]
