@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-test demo image test test-all check bench clean
+.PHONY: help setup setup-test demo image test test-all proofs check bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -62,6 +62,10 @@ test: setup-test  ## the tests, without those marked slow
 
 test-all: setup-test  ## all the tests
 	$(BIN)/python -m pytest
+
+proofs: setup-test  ## play what has no valid proof, of all suites; commit the ledgers that it writes
+	@for tasks in task_suites/*/tasks task_suites/*/dialogues; do suites="$$suites $$(basename $$(dirname $$tasks))"; done; \
+	for suite in $$suites; do $(BIN)/deskgym verify $$suite --workers 2 --retry || failed=1; done; exit $${failed:-0}
 
 check: $(VENV)/.installed-dev  ## ruff and mypy
 	$(BIN)/ruff check .
