@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from deskgym.envs.action.form import ActionForm, CodeActions, ComputerActions, P
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.clock import Clock
 from deskgym.envs.displays.base import CodeRequest, ElementsRequest, Event, SettlePolicy, StepReport, StepRequest
-from deskgym.envs.episode import Script, Stop, TaskLike, TaskSource
+from deskgym.envs.episode import Script, Stop, TaskLike, TaskSource, needs_of
 from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import GuestCallError, GuestLost, MachineError, near
 from deskgym.envs.machine_env import MachineEnv, Step
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.observer import DesktopObserver
 from deskgym.envs.observation.screen import MachineScreen
@@ -60,7 +62,8 @@ class DesktopEnv(MachineEnv):
         max_steps: step limit; None takes the task's own.
         render_mode: None or ``"rgb_array"``; Gymnasium adds ``"human"`` with its HumanRendering wrapper.
         settle: parameters of ``SettlePolicy``, such as ``{"quiet_ms": 20, "cap_ms": 500}``.
-        max_elements: rows of the ``elements`` observation.
+        max_elements: rows of the ``elements`` observation. A task that needs more elements has them in the ``a11y``
+            text and in ``env.unwrapped.elements``.
         code_timeout: seconds until a code action is killed.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
@@ -160,7 +163,7 @@ class DesktopEnv(MachineEnv):
         stop, answer = episode.count_step(self.performed)
         reward = 0.0
         try:
-            self._act(self.performed, self.settle)
+            self._act(self.performed, self._policy(self.settle))
             if invalid:
                 self.observer.feedback = invalid
             observation = self._observe()
@@ -259,7 +262,7 @@ class DesktopEnv(MachineEnv):
     def _first_look(self, settled: bool) -> dict[str, Any]:
         """The first observation of an episode."""
         self.observer.instruction = self.episodes.current.instruction
-        self._act((), None if settled else self.settle)
+        self._act((), None if settled else self._policy(self.settle))
         return self._observe()
 
     def _act(self, performed: Performed, settle: SettlePolicy | None) -> None:
@@ -289,7 +292,7 @@ class DesktopEnv(MachineEnv):
 
     def _evaluate(self, stop: Stop, answer: str | None) -> float:
         """Evaluate the final state, once the last action has brought about all it does. Raises MachineError."""
-        self._perform(self.machine, StepRequest(settle=LAST_SETTLE))
+        self._perform(self.machine, StepRequest(settle=self._policy(LAST_SETTLE)))
         return self.episodes.evaluate(stop, answer)
 
     def _fault(self, error: MachineError, clock: Clock) -> Step:
@@ -305,7 +308,19 @@ class DesktopEnv(MachineEnv):
         return info | {"elements_cut": cut} if cut else info
 
     def _reading(self) -> ElementsRequest | None:
-        return ElementsRequest(self.observer.max_elements) if self.observer.reads_elements else None
+        """What is read after each action: as many elements as the task needs."""
+        if not self.observer.reads_elements:
+            return None
+        return ElementsRequest(max(self.observer.max_elements, self._needs.elements or 0))
+
+    @property
+    def _needs(self) -> Needs:
+        return NO_NEEDS if self.episodes.task is None else needs_of(self.episodes.task)
+
+    def _policy(self, policy: SettlePolicy) -> SettlePolicy:
+        """The same for the task's programs, which may never rest."""
+        motion = self._needs.motion
+        return policy if motion is None else replace(policy, motion=max(motion, policy.motion))
 
     @staticmethod
     def _perform(machine: Machine, request: StepRequest) -> StepReport:

@@ -133,6 +133,7 @@ class Screen(Protocol):
         name: str | None = None,
         text: str | None = None,
         window: str | None = None,
+        state: str | None = None,
         nth: int = 0,
         showing: bool = True,
         timeout: float = 10.0,
@@ -144,6 +145,7 @@ class Screen(Protocol):
             name: accessible name: equal, or a glob where it contains ``*``.
             text: text content: equal, or a glob where it contains ``*``.
             window: title of the window that it is in, likewise.
+            state: a state that it has, such as ``"focused"``.
             nth: which of several, in document order; negative counts from the last.
             showing: only elements that are on the screen.
             timeout: seconds to wait for it.

@@ -28,6 +28,8 @@ class Needs:
         glx: the X server must offer GLX.
         elements: rows of accessible elements that a reading may have.
         element_deadline: seconds that a reading of the elements may take.
+        motion: the part of the screen, up to 1, in which things move by themselves, so that a step does not wait for
+            them; see ``docs/settling.md``.
         locale: of what is started in the session, such as ``"en_US.UTF-8"``.
         clock: the time that it is there when the setup begins, in ISO 8601, such as ``"2024-05-01T09:00"``.
         layers: recipes of the prepared layers that lie under the machine's files, tool environments among them; frozen
@@ -47,6 +49,7 @@ class Needs:
     glx: bool = False
     elements: int | None = None
     element_deadline: float | None = None
+    motion: float | None = None
     locale: str | None = None
     clock: str | None = None
     layers: tuple[Any, ...] = ()
@@ -65,6 +68,9 @@ class Needs:
         seconds = self.element_deadline
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
             raise ValueError(f"element_deadline={seconds!r}; legal are seconds above 0")
+        part = self.motion
+        if part is not None and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 1):
+            raise ValueError(f"motion={part!r}; legal is a part of the screen above 0, up to 1")
         if self.locale is not None and not (isinstance(self.locale, str) and _LOCALE.match(self.locale)):
             raise ValueError(f"locale={self.locale!r}; legal is a name such as 'en_US.UTF-8'")
         if self.clock is not None and not _is_time(self.clock):
@@ -107,7 +113,7 @@ class Needs:
         return f"Needs({', '.join(f'{name}={value!r}' for name, value in asked.items())})"
 
 
-TASK_KEYS = ("memory_mb", "disk_mb", "processes", "glx", "elements", "element_deadline", "locale", "clock")
+TASK_KEYS = ("memory_mb", "disk_mb", "processes", "glx", "elements", "element_deadline", "motion", "locale", "clock")
 """What a task file may say under ``needs``; layers, services and packages come with its programs."""
 
 NO_NEEDS = Needs()

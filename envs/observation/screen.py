@@ -62,6 +62,7 @@ class MachineScreen:
         name: str | None = None,
         text: str | None = None,
         window: str | None = None,
+        state: str | None = None,
         nth: int = 0,
         showing: bool = True,
         timeout: float = 10.0,
@@ -75,15 +76,20 @@ class MachineScreen:
         while True:
             elements = self.elements()
             found = self._matching(elements, role, name, text, window)
+            if state is not None:
+                found = [element for element in found if state in element.states]
             if -len(found) <= nth < len(found):
                 return found[nth]
             if deadline.over:
                 break
             self._machine.guest.call("wait_change", timeout=min(0.25, deadline.left))
-        wanted = {"role": role, "name": name, "text": text, "window": window, "nth": nth or None}
+        wanted = {"role": role, "name": name, "text": text, "window": window, "state": state, "nth": nth or None}
         asked = ", ".join(f"{key}={value!r}" for key, value in wanted.items() if value is not None)
         near = sorted(elements, key=lambda element: -_likeness(element, role, name, text))[:_NEAR_MISSES]
         seen = "; ".join(f"{element.role} {element.name!r}" for element in near)
+        if state is not None:
+            having = [f"{element.role} {element.name!r}" for element in elements if state in element.states]
+            seen += f"; {state} are {', '.join(having) or 'none'}"
         raise SetupError(
             f"no element with {asked} came within {timeout:g} s ({len(found)} of {len(elements)} fit); nearest: {seen}"
         )

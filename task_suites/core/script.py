@@ -108,14 +108,27 @@ def scroll(screen: Screen, dy: int = 0, dx: int = 0, at: Target | None = None, k
     return [Action("scroll", x, y, dx=dx, dy=dy, keys=split_keys(keys))]
 
 
-def type_(screen: Screen, text: str) -> list[Action]:
-    """Type a text; a line break is Return."""
+def type_(screen: Screen, text: str, focus: Target | None = None) -> list[Action]:
+    """Type a text, once the element ``focus`` has the keyboard focus; a line break is Return.
+
+    A program may move its focus later than it takes keys (LibreOffice does): the text would go to the wrong place.
+    """
+    _await_focus(screen, focus)
     return [Action("type", text=text)]
 
 
-def press(screen: Screen, keys: str, times: int = 1) -> list[Action]:
-    """Press a key or a combination such as ``ctrl+l``."""
+def press(screen: Screen, keys: str, times: int = 1, focus: Target | None = None) -> list[Action]:
+    """Press a key or a combination such as ``ctrl+l``, once the element ``focus`` has the keyboard focus."""
+    _await_focus(screen, focus)
     return [Action("press", keys=split_keys(keys))] * times
+
+
+def _await_focus(screen: Screen, focus: Target | None) -> None:
+    if focus is not None:
+        screen.find(
+            role=focus.role, name=focus.name, text=focus.text, window=focus.window, nth=focus.nth, state="focused",
+            timeout=focus.timeout,
+        )  # fmt: skip
 
 
 def wait(screen: Screen, seconds: float = 1.0) -> list[Action]:

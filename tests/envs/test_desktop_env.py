@@ -15,6 +15,8 @@ from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, GuestLost, MachineError, TaskError
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
+from deskgym.envs.machines.fake.display import FakeDisplay
+from deskgym.envs.needs import Needs
 from deskgym.envs.observation.spaces import OBSERVATIONS
 
 
@@ -304,3 +306,33 @@ def test_vectors_of_fake_envs():
     for _ in range(3):
         env.step(env.action_space.sample())
     env.close()
+
+
+class Demanding(PressTask):
+    """Its program has many elements, is slow to tell of them, and never rests."""
+
+    needs = Needs(elements=2000, element_deadline=3.0, motion=1.0)
+
+
+def test_a_task_s_needs_shape_reading_and_settling(monkeypatch):
+    asked = []
+    perform = FakeDisplay.perform
+
+    def record(self, events, settle=None, **requests):
+        asked.append((settle, requests.get("elements")))
+        return perform(self, events, settle, **requests)
+
+    monkeypatch.setattr(FakeDisplay, "perform", record)
+    for task, reading, motion in (
+        (PressTask(3), {"limit": 100}, 0.01),
+        (Demanding(3), {"limit": 2000, "deadline": 3.0}, 1.0),
+    ):
+        source = PressSource()
+        source.draw = lambda *_, task=task: task
+        env = DesktopEnv(source, machine="fake", observation=["elements"], max_elements=100)
+        observation, info = env.reset(seed=0)
+        asked.clear()
+        observation, _, _, _, info = env.step(Action("wait", seconds=0.0))
+        assert [(settle.motion, elements) for settle, elements in asked] == [(motion, reading)]
+        assert observation["elements"].shape[0] == 100 and info["loading"] is False
+        env.close()

@@ -41,6 +41,7 @@ def suite(folder, setup="write: {path: /tmp/x, text: x}", **needs):
         ({"memory_mb": True}, "memory_mb=True; legal"),
         ({"glx": "yes"}, "glx='yes'; legal is true or false"),
         ({"element_deadline": 0}, "element_deadline=0; legal are seconds above 0"),
+        ({"motion": 2}, "motion=2; legal is a part of the screen above 0, up to 1"),
         ({"locale": "klingon!"}, "locale='klingon!'; legal is a name such as"),
         ({"clock": "noon"}, "clock='noon'; legal is a time such as"),
         ({"packages": ["x"]}, "unknown need 'packages'"),

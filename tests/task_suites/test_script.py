@@ -51,6 +51,21 @@ def test_untargeted_steps_join_the_burst_before_them() -> None:
     ]
 
 
+def test_typing_waits_for_the_focus() -> None:
+    asked = []
+
+    class Focusing(OneButton):
+        def find(self, *, state=None, **wanted):
+            asked.append(state)
+            return super().find(**wanted)
+
+    written = steps({"click": "OK"}, {"type": {"text": "a", "focus": {"name": "OK"}}}, {"press": "tab"}, {"type": "b"})
+    assert [[a.verb for a in burst] for burst in play(written, Focusing())] == [["click"], ["type", "press", "type"]]
+    assert asked == [None, "focused"]
+    with pytest.raises(SetupError, match="no element named 'Cancel'"):
+        list(play(steps({"press": {"keys": "tab", "focus": {"name": "Cancel"}}}), Focusing()))
+
+
 def test_points_do_not_look() -> None:
     assert verbs({"type": "a"}, {"click": {"x": 1, "y": 2}}, {"drag": {"from": {"x": 1, "y": 1}, "to": {"dx": 5}}}) == [
         ["type", "click", "drag"]
