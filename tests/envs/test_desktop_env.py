@@ -309,9 +309,9 @@ def test_vectors_of_fake_envs():
 
 
 class Demanding(PressTask):
-    """Its program has many elements, is slow to tell of them, and never rests."""
+    """Its program has many elements, and never rests."""
 
-    needs = Needs(elements=2000, element_deadline=3.0, motion=1.0)
+    needs = Needs(elements=2000, motion=1.0)
 
 
 def test_a_task_s_needs_shape_reading_and_settling(monkeypatch):
@@ -325,7 +325,7 @@ def test_a_task_s_needs_shape_reading_and_settling(monkeypatch):
     monkeypatch.setattr(FakeDisplay, "perform", record)
     for task, reading, motion in (
         (PressTask(3), {"limit": 100}, 0.01),
-        (Demanding(3), {"limit": 2000, "deadline": 3.0}, 1.0),
+        (Demanding(3), {"limit": 2000}, 1.0),
     ):
         source = PressSource()
         source.draw = lambda *_, task=task: task

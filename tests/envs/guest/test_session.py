@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from deskgym.benchmarks.page_settle import CHROMIUM
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
@@ -37,6 +38,14 @@ def test_tasks_that_need_them_get_machines_of_their_own():
         MachineBuilder("fake").config(Needs(clock="2024-05-01"))
     with pytest.raises(MachineError, match="no locale 'xx_YY.UTF-8'"):
         build_locale("xx_YY.UTF-8")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_chromium_lives_with_another_clock():
+    config = MachineConfig((1280, 720), memory_mb=3072, clock="2024-05-01T09:00")
+    with create_machine("sandbox", config) as machine:
+        page = "data:text/html,<script>setTimeout(() => document.title = new Date().getFullYear(), 300)</script>"
+        machine.guest.launch([*CHROMIUM, page], wait={"window": {"title": "^2024"}}, timeout=60)
 
 
 def test_programs_see_the_same_fonts_on_every_host():
