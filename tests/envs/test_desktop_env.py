@@ -316,23 +316,21 @@ class Demanding(PressTask):
 
 def test_a_task_s_needs_shape_reading_and_settling(monkeypatch):
     asked = []
-    perform = FakeDisplay.perform
+    carry_out = FakeDisplay.carry_out
 
-    def record(self, events, settle=None, **requests):
-        asked.append((settle, requests.get("elements")))
-        return perform(self, events, settle, **requests)
+    def record(self, request):
+        if request.settle is not None:
+            asked.append((request.settle.motion, request.elements.limit))
+        return carry_out(self, request)
 
-    monkeypatch.setattr(FakeDisplay, "perform", record)
-    for task, reading, motion in (
-        (PressTask(3), {"limit": 100}, 0.01),
-        (Demanding(3), {"limit": 2000}, 1.0),
-    ):
+    monkeypatch.setattr(FakeDisplay, "carry_out", record)
+    for task, limit, motion in ((PressTask(3), 100, 0.01), (Demanding(3), 2000, 1.0)):
         source = PressSource()
         source.draw = lambda *_, task=task: task
         env = DesktopEnv(source, machine="fake", observation=["elements"], max_elements=100)
         observation, info = env.reset(seed=0)
         asked.clear()
         observation, _, _, _, info = env.step(Action("wait", seconds=0.0))
-        assert [(settle.motion, elements) for settle, elements in asked] == [(motion, reading)]
+        assert asked == [(motion, limit)]
         assert observation["elements"].shape[0] == 100 and info["loading"] is False
         env.close()
