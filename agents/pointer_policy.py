@@ -37,13 +37,13 @@ READS = ("instruction", "elements", "element_texts", "vocabulary")
 class PointerNet(nn.Module):
     """Logits of all actions, and the state's value.
 
-    An element is seen by its states, place and role, by its agreement with the instruction (the product of the
-    hashed texts; that of the element which agrees most is told to all), and by how far it shows an argument that is
-    wanted; likewise arguments. Of a text itself only ``KINDS`` numbers are kept: with more, the few episodes that a
-    desktop gives teach the net names by heart, and what it says of unseen ones is noise. Verbs are scored from the
+    An element is seen by its states, place and role, by its agreement with the instruction (the product of the hashed
+    texts; that of the element which agrees most is told to all), and by how far it shows an argument that is wanted. An
+    argument is seen in the same way. Of a text itself only ``KINDS`` numbers are kept: with more, the few episodes that
+    a desktop gives teach the net names by heart, and what it says of unseen ones is noise. Verbs are scored from the
     pooled elements and arguments, and from what is still wanted. An action's logit is the sum of its verb's, its
-    target's and its argument's score, to which is added how far the instruction names them and the screen does not
-    show them yet: so an untrained net tries what is named first, and not again.
+    target's and its argument's score, to which is added how far the instruction names them and the screen does not show
+    them yet: so an untrained net tries what is named first, and not again.
 
     Args:
         sizes: how many numbers each part of ``READS`` has.

@@ -29,7 +29,7 @@ class Process:
 
     Attributes:
         pid: as this process sees it.
-        parent: likewise.
+        parent: the pid of its parent, as this process sees it.
         name: of its program, at most 15 characters.
         state: one letter, ``"Z"`` for a zombie.
         depth: pid namespaces that it lies deeper than this process: 0 on the host, 1 in a machine.

@@ -87,8 +87,8 @@ def make_vector_env(
         pool: see ``DesktopEnv``; one desktop ahead for each environment by default.
         env_wrappers: put around each environment, in order.
         autoreset_mode: see ``DesktopVectorEnv``.
-        copy: likewise.
-        timeout: likewise.
+        copy: give copies of the observations; see ``DesktopVectorEnv``.
+        timeout: seconds until a silent worker counts as lost.
         options: see ``make_env``, and ``max_episode_steps`` of ``gymnasium.make``.
 
     Raises:

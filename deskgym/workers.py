@@ -19,7 +19,7 @@ def run_jobs(job: Callable[[Item], Result], items: Sequence[Item], workers: int 
 
     Args:
         job: picklable if there are workers.
-        items: likewise.
+        items: picklable if there are workers.
         workers: processes that work at once; 1 works in this one, in the items' order.
     """
     if workers == 1:

@@ -144,7 +144,7 @@ class Screen(Protocol):
             role: AT-SPI role name, equal.
             name: accessible name: equal, or a glob where it contains ``*``.
             text: text content: equal, or a glob where it contains ``*``.
-            window: title of the window that it is in, likewise.
+            window: title of the window that it is in: equal, or a glob where it contains ``*``.
             state: a state that it has, such as ``"focused"``.
             nth: which of several, in document order; negative counts from the last.
             showing: only elements that are on the screen.

@@ -165,8 +165,8 @@ class AccessibleProgram:
             condition: gets the element ``at`` as it is now, or the root of the whole tree.
             at: what to read.
             timeout: seconds.
-            outline: of the whole tree, see ``tree``.
-            closed: likewise.
+            outline: how the whole tree is read; see ``tree``.
+            closed: what of the whole tree is not descended into; see ``tree``.
 
         Raises:
             SetupError: it did not come true in time; the message says what was waited for and why it was not.

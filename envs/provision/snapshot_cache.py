@@ -74,8 +74,7 @@ class KeptSnapshots:
             Whether it was taken.
 
         Raises:
-            MachineError: it could not be taken, or another could not be deleted for it.
-            OSError: likewise.
+            MachineError, OSError: it could not be taken, or another could not be deleted for it.
         """
         with self._lock:
             if not key or key in self._kept or key in self._taking or len(self._taking) >= self._room:
@@ -100,8 +99,7 @@ class KeptSnapshots:
         """Delete the snapshot of a key, if there is one: what was restored to it did not work.
 
         Raises:
-            MachineError: it cannot be deleted.
-            OSError: likewise.
+            MachineError, OSError: it cannot be deleted.
         """
         with self._lock:
             kept = self._kept.pop(key, None)

@@ -53,7 +53,7 @@ class Episode:
     Attributes:
         env_id: which environment played it.
         observations: T + 1 of them, the first from the reset.
-        infos: likewise; the last one has the verdict.
+        infos: T + 1 of them; the last one has the verdict.
         actions: T.
         rewards: float64 (T,).
         extras: T, what the policy said beside each action.
@@ -160,8 +160,8 @@ class EnvServer:
             number: of the episode, from 1.
             policy: its number, and a list with the reference to it; fetched where the number is a new one.
             weights: their version and a list with the reference to them; version 0 has none.
-            seed: for the reset.
-            options: likewise.
+            seed: what the reset is given.
+            options: what it is given, too.
         """
         if number <= self._stopped:
             return Episode(self.index)

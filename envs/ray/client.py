@@ -41,14 +41,14 @@ class RemoteEnv(EnvClient):
     """One environment in a Ray actor.
 
     Args:
-        index: see ``EnvClient``.
-        mode: likewise.
-        stats: likewise; also ``failed_starts``, actors that were placed on a node that was gone already.
-        timeout: likewise.
+        index: which environment it is.
+        mode: when its worker resets; see ``EnvClient``.
+        stats: counts ``lost_workers``, and as ``failed_starts`` actors that were placed on a node that was gone.
+        timeout: seconds until a silent worker counts as lost.
         actors: where its actor comes from.
 
     Attributes:
-        actors: likewise.
+        actors: where its actor comes from.
         actor: the handle of the one now.
         placed: the reference to the actor's ``Place``; it is there when the actor runs.
         pending: the reference to the answer to what was asked last.

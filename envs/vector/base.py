@@ -95,8 +95,8 @@ class ClientVectorEnv(VectorEnv[Any, Any, Any], Generic[Client]):
 
         Raises:
             ActionError: an action is not legal, see ``DesktopEnv.step``; ``recv`` has the steps of the others.
-            SetupError: an autoreset failed, on three fresh machines; likewise.
-            MachineError: no machine or no worker could be had; likewise.
+            SetupError: an autoreset failed, on three fresh machines; ``recv`` has the steps of the others.
+            MachineError: no machine or no worker could be had; ``recv`` has the steps of the others.
         """
         self.send(actions)
         return self._batch(self._collect(self.num_envs, None))
@@ -161,8 +161,7 @@ class ClientVectorEnv(VectorEnv[Any, Any, Any], Generic[Client]):
             TimeoutError: too few were ready in time; nothing is lost, call ``recv`` again.
             ActionError: an action was not legal; its environment is idle, and nothing of the others is lost: call
                 ``recv`` again.
-            SetupError: likewise, of an autoreset that failed.
-            MachineError: likewise.
+            SetupError, MachineError: an autoreset failed; nothing of the others is lost.
         """
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size={batch_size!r}; legal is None or a number from 1 up")

@@ -32,9 +32,9 @@ class EnvProcess(EnvClient):
 
     Args:
         index: which it is.
-        mode: see ``EnvClient``.
-        stats: likewise.
-        timeout: likewise.
+        mode: when it resets; see ``EnvClient``.
+        stats: counts ``lost_workers``.
+        timeout: seconds until a silent worker counts as lost.
         make: builds the environment.
         observations: where its observations go.
     """

@@ -38,9 +38,9 @@ class Result:
 
     Attributes:
         reward: of the step.
-        terminated: likewise.
-        truncated: likewise.
-        info: likewise, with ``action_mask`` where there are masks; after a reset in the same step, the reset's, with
+        terminated: whether the episode ended by an action.
+        truncated: whether it ended at a limit, or by a fault.
+        info: the step's, with ``action_mask`` where there are masks; after a reset in the same step, the reset's, with
             ``final_obs`` and ``final_info`` of the step.
     """
 

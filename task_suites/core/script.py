@@ -22,12 +22,12 @@ class Target:
     """Where to point: an element's center by what it is called, or a point; moved by ``dx``, ``dy`` pixels.
 
     Attributes:
-        name: see ``deskgym.envs.episode.Screen.find``, as for the next ones.
-        role: as there.
-        text: as there.
-        window: as there.
-        nth: as there.
-        timeout: as there.
+        name: the element's accessible name; see ``deskgym.envs.episode.Screen.find``.
+        role: its AT-SPI role.
+        text: its text content.
+        window: the title of its window.
+        nth: which of several.
+        timeout: seconds to wait for it.
         x: a point in screen pixels, with ``y`` and instead of an element.
         y: the same, downwards.
         dx: moves the point to the right.

@@ -137,7 +137,7 @@ class TaskSuite(SeededTasks[Task]):
         folders: searched for ``*.yaml``, folders in them too.
         programs: the names of the programs that the task files may use.
         program_folders: where programs are found beside the package's own.
-        hooks: ``hook(setup, **arguments)``, added to the generic ones; likewise the others.
+        hooks: ``hook(setup, **arguments)``; these and the following are added to the generic ones.
         checks: ``check(final, **arguments) -> (passed, message)``.
         macros: ``macro(screen, **arguments)``, a generator of bursts.
         functions: ``function(**arguments)``, for derived parameters and constraints.

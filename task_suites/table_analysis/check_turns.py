@@ -28,7 +28,7 @@ class Report:
     Attributes:
         problems: a line each, without repetitions.
         times: milliseconds of processor time of the reference, by turn, one per seed.
-        draws: likewise of drawing one task of the turn.
+        draws: milliseconds of processor time of drawing one task of the turn, by turn, one per seed.
     """
 
     problems: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""AccessibilityText: the seeds' tables and XML, budgets that hold, and what tiktoken's absence says."""
+"""AccessibilityText: the benchmarks' tables and XML, budgets that hold, and what tiktoken's absence says."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
-from test_seed_rules import ON, screen
+from test_element_rules import ON, screen
 
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.desktop_env import DesktopEnv
@@ -263,7 +263,7 @@ def test_a_broken_machine_has_no_text():
     def lost(*arguments, **options):
         raise GuestLost("gone")
 
-    env.desktop.machine.display.perform = lost
+    env.desktop.machine.display.carry_out = lost
     observation, _, _, truncated, info = env.step({"action": "wait", "seconds": 0})
     assert truncated and "fault" in info and observation["a11y"] == ""
 

@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_seed_rules import screen
+from test_element_rules import screen
 
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.benchmarks.set_of_mark import main, published, scene
@@ -25,7 +25,7 @@ from deskgym.envs.observation.elements import NO_ELEMENTS
 from deskgym.wrappers import CoordinateFrame, DownscaleScreenshot, SetOfMark
 from deskgym.wrappers.action.mark_actions import with_marks
 from deskgym.wrappers.observation.element_rules import PRESETS
-from deskgym.wrappers.observation.marks import _readable_label, draw_readable_marks, draw_seed_marks
+from deskgym.wrappers.observation.marks import _readable_label, draw_benchmark_marks, draw_readable_marks
 
 SIZE = (160, 120)
 FIELD, BUTTON = (80, 41), (55, 80)  # marks 1 and 2 of the fake screen, in its own pixels
@@ -65,14 +65,14 @@ def test_the_seeds_marks_are_the_published_ones_to_the_pixel(boxes, kind):
         cv2.putText(frame, "Some text", (5, 60), cv2.FONT_HERSHEY_SIMPLEX, 0.7, (0, 0, 90), kind)
     right, which = published(frame, boxes)
     canvas = frame.copy()
-    assert draw_seed_marks(canvas, boxes, 1000) == which
+    assert draw_benchmark_marks(canvas, boxes, 1000) == which
     assert np.array_equal(canvas, right)
 
 
 def test_the_seeds_marks_have_a_limit():
     frame, elements = scene()
     boxes = elements.rows[:, :4].tolist()
-    assert draw_seed_marks(frame, boxes, 7) == list(range(7))
+    assert draw_benchmark_marks(frame, boxes, 7) == list(range(7))
 
 
 def shows_label(canvas, number, box):
@@ -109,7 +109,7 @@ def test_a_tiny_picture(size):
     canvas = np.zeros((*size, 3), np.uint8)
     canvas[0, 0] = 9
     draw_readable_marks(canvas, [(0, 0, 2, 2)])
-    draw_seed_marks(canvas, [(0, 0, 2, 2), (900, 900, 5, 5)], 5)
+    draw_benchmark_marks(canvas, [(0, 0, 2, 2), (900, 900, 5, 5)], 5)
 
 
 # --- the observation
@@ -178,7 +178,7 @@ def test_a_broken_machine_has_no_marks():
     def lost(*arguments, **options):
         raise GuestLost("gone")
 
-    env.desktop.machine.display.perform = lost
+    env.desktop.machine.display.carry_out = lost
     observation, _, _, truncated, info = env.step({"action": "click", "mark": 1})
     assert truncated and "fault" in info and env.points == []
     assert not observation["screenshot"].any() and observation in env.observation_space

@@ -50,9 +50,9 @@ def test_a_machine_that_breaks_in_the_end_is_a_fault():
     env = TimeLimitSeconds(desktop(), 0.05)
     env.reset(seed=0)
     display = env.desktop.machine.fake_display
-    perform = display.perform
-    display.perform = lambda events, *args, **kwargs: (
-        perform(events, *args, **kwargs) if kwargs else env.desktop.machine.guest.close() or perform(events)
+    carry_out = display.carry_out
+    display.carry_out = lambda request: (
+        carry_out(request) if request.elements else env.desktop.machine.guest.close() or carry_out(request)
     )
     time.sleep(0.06)
     _, reward, terminated, truncated, info = env.step(WAIT)

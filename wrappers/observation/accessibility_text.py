@@ -21,14 +21,14 @@ MAX_CHARACTERS = TEXT_LENGTHS["a11y"]
 
 
 class AccessibilityText(DesktopWrapper):
-    """Adds a text of the screen's elements, or replaces the ``a11y`` part, in a seed's form and within a budget.
+    """Adds a text of the screen's elements, or replaces the ``a11y`` part, in a benchmark's form and within a budget.
 
-    A text that is too long is cut at a row's end and says so: ``[12 more rows]``, and in the seeds' presets their own
-    ``[...]`` (as a comment in XML, which stays well-formed). The seeds cut in the middle of a row and add the
-    ``[...]`` on top of the budget; here it is within.
+    A text that is too long is cut at a row's end and says so: ``[12 more rows]``, and in the presets of the published
+    benchmarks their own ``[...]`` (as a comment in XML, which stays well-formed). The benchmarks cut in the middle of a
+    row and add the ``[...]`` on top of the budget; here it is within.
 
     =============================  =================================================================================
-    what the seeds do              arguments
+    what the benchmarks do         arguments
     =============================  =================================================================================
     Spider2-V (agent.py)           ``preset="spider2v", budget=5000, unit="tiktoken:gpt-4"``
     ScienceBoard (vmanager.py)     ``preset="scienceboard", budget=10240, unit="tiktoken:gpt-4"``

@@ -1,10 +1,10 @@
-"""Which accessible elements are shown to an agent: the seeds' rules and our own.
+"""Which accessible elements are shown to an agent: the published benchmarks' rules and our own.
 
-The seeds filter an XML tree of AT-SPI nodes; here the same rules run on the rows of ``DesktopEnv.elements``, which hold
-what is SHOWING and VISIBLE already. Three things that the seeds read are not in a row, and the nearest stands for each:
+The benchmarks filter an XML tree of AT-SPI nodes; here the same rules run on the rows of ``DesktopEnv.elements``, which
+hold what is SHOWING and VISIBLE already. Three things that they read are not in a row, and the nearest stands for each:
 
 =====================================  ===============================================================================
-the seed reads                         here
+the benchmark reads                    here
 =====================================  ===============================================================================
 state ``checkable``                    the roles of ``CHECKABLE_ROLES``
 attribute ``image="true"`` (the        the roles ``image`` and ``icon``; a nameless button that shows an icon, which
@@ -41,11 +41,11 @@ READABLE_ROLES = frozenset(
 )  # fmt: skip
 """AT-SPI roles that a person reads and does not act on."""
 
-_SEED_ENDS = (
+_BENCHMARK_ENDS = (
     "item", "button", "heading", "label", "scrollbar", "searchbox", "textbox", "link", "tabelement", "textfield",
     "textarea", "menu",
 )  # fmt: skip
-_SEED_TAGS = frozenset(
+_BENCHMARK_TAGS = frozenset(
     {
         "alert", "canvas", "check-box", "combo-box", "entry", "icon", "image", "paragraph", "scroll-bar", "section",
         "slider", "static", "table-cell", "terminal", "text",
@@ -55,7 +55,7 @@ _SEED_TAGS = frozenset(
 
 _TAG = re.compile(r"[a-z][a-z0-9-]*")
 _BIT = {name: 1 << k for k, name in enumerate(STATE_BITS)}
-_SEED_STATES = _BIT["enabled"] | _BIT["editable"] | _BIT["expandable"]
+_BENCHMARK_STATES = _BIT["enabled"] | _BIT["editable"] | _BIT["expandable"]
 
 
 def check_preset(preset: str) -> str:
@@ -71,7 +71,7 @@ def check_preset(preset: str) -> str:
 
 @lru_cache(maxsize=512)
 def tag(role: str) -> str:
-    """A role name as the seeds' XML tag (Spider2-V server/main.py): spaces become hyphens, a blank is ``unknown``.
+    """A role name as the benchmarks' XML tag (Spider2-V server/main.py): spaces become hyphens, a blank is ``unknown``.
 
     Examples:
         >>> tag("push button"), tag("")
@@ -88,20 +88,20 @@ def kept_rows(elements: Elements, size: tuple[int, int], preset: str, images: bo
         elements: the screen's elements.
         size: width and height of the screen in pixels.
         preset: one of ``PRESETS``.
-        images: for the seeds' presets, keep images without a name and text too (their ``check_image``).
+        images: for the benchmarks' presets, keep images without a name and text too (their ``check_image``).
 
     Returns:
         intp (K,), ascending.
     """
-    keep = _ours(elements, size) if preset == "deskgym" else _seeds(elements, images)
+    keep = _ours(elements, size) if preset == "deskgym" else _benchmarks(elements, images)
     return np.flatnonzero(keep)
 
 
-def _seeds(elements: Elements, images: bool) -> NDArray[np.bool_]:
+def _benchmarks(elements: Elements, images: bool) -> NDArray[np.bool_]:
     """A tag of the list, able to do something, with a name or a text, and not beginning left of or above the screen."""
     rows, texts = elements.rows, elements.texts
     listed = np.fromiter((_listed(row[0]) for row in texts), bool, len(rows))
-    able = (rows[:, 5] & _SEED_STATES) != 0
+    able = (rows[:, 5] & _BENCHMARK_STATES) != 0
     able |= np.fromiter((row[0] in CHECKABLE_ROLES for row in texts), bool, len(rows))
     says = np.fromiter(
         (bool(row[1] or row[2]) or (images and row[0] in ("image", "icon")) for row in texts), bool, len(rows)
@@ -113,7 +113,7 @@ def _seeds(elements: Elements, images: bool) -> NDArray[np.bool_]:
 @lru_cache(maxsize=512)
 def _listed(role: str) -> bool:
     name = tag(role)
-    return name.startswith("document") or name.endswith(_SEED_ENDS) or name in _SEED_TAGS
+    return name.startswith("document") or name.endswith(_BENCHMARK_ENDS) or name in _BENCHMARK_TAGS
 
 
 def _ours(elements: Elements, size: tuple[int, int]) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
-"""Accessible elements as the seeds write them for a model: tab-separated tables, and nested XML.
+"""Accessible elements as the published benchmarks write them for a model: tab-separated tables, and nested XML.
 
-A name or text is always on one line, so that a line is a row: a tab becomes a space and a line break ``⏎`` (the seeds
+A name or text is always on one line, so that a line is a row: a tab becomes a space and a line break ``⏎`` (they
 break the row there, but for Spider2-V's TEXT column, which is a Python literal).
 """
 

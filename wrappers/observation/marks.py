@@ -1,7 +1,7 @@
 """Numbered boxes on a screenshot, from labels that are rendered once.
 
-Two looks: the seeds' (to the pixel what Spider2-V's ``draw_bounding_boxes`` draws with Pillow, ScienceBoard's too), and
-a readable one, whose labels keep out of each other's way.
+Two looks: the benchmarks' (to the pixel what Spider2-V's ``draw_bounding_boxes`` draws with Pillow, ScienceBoard's
+too), and a readable one, whose labels keep out of each other's way.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Label(NamedTuple):
     dy: int
 
 
-def draw_seed_marks(canvas: Frame, boxes: Iterable[Box], limit: int) -> list[int]:
-    """Draw boxes in place as the seeds do: 1 pixel red, a white number on black at the bottom left, from 1.
+def draw_benchmark_marks(canvas: Frame, boxes: Iterable[Box], limit: int) -> list[int]:
+    """Draw boxes in place as the benchmarks do: 1 pixel red, a white number on black at the bottom left, from 1.
 
     As published, a box with one colour only gets no mark and no number, what was drawn before counts as part of the
     picture, a box reaches to x + width and y + height inclusive, and labels may hide each other. The font is Pillow's
-    own at 10 pixels, which the seeds fall back to where there is no ``arial.ttf``.
+    own at 10 pixels, which they fall back to where there is no ``arial.ttf``.
 
     Args:
         canvas: uint8 (H, W, 3) RGB, C-contiguous, changed.
@@ -63,7 +63,7 @@ def draw_seed_marks(canvas: Frame, boxes: Iterable[Box], limit: int) -> list[int
             continue
         drawn.append(k)
         cv2.rectangle(canvas, (x, y), (x + w, y + h), RED, 1)
-        label = _seed_label(len(drawn))
+        label = _benchmark_label(len(drawn))
         _blit(canvas, label.pixels, x + label.dx, y + h + label.dy)
     return drawn
 
@@ -150,8 +150,8 @@ def _blit(canvas: Frame, pixels: Frame, left: int, top: int) -> None:
 
 
 @lru_cache(maxsize=2048)
-def _seed_label(number: int) -> Label:
-    """A number as the seeds draw it, anchored at its left bottom."""
+def _benchmark_label(number: int) -> Label:
+    """A number as the benchmarks draw it, anchored at its left bottom."""
     none = (255, 0, 255)
     image = Image.new("RGB", _SCRATCH, none)
     draw, font = ImageDraw.Draw(image), ImageFont.load_default()

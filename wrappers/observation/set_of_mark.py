@@ -20,7 +20,7 @@ from deskgym.wrappers.action.mark_actions import Point, point_of, with_marks
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.element_rules import check_preset, kept_rows
 from deskgym.wrappers.observation.element_text import table as table_of
-from deskgym.wrappers.observation.marks import draw_readable_marks, draw_seed_marks
+from deskgym.wrappers.observation.marks import draw_benchmark_marks, draw_readable_marks
 
 MAX_TABLE = 65536  # characters of the table of marks
 _MOST_MARKS = 4096
@@ -154,7 +154,7 @@ class SetOfMark(DesktopWrapper):
                 drawn = list(range(min(len(rows), self.max_marks)))
                 draw_readable_marks(screenshot, boxes[drawn].tolist())
             else:
-                drawn = draw_seed_marks(screenshot, boxes.tolist(), self.max_marks)
+                drawn = draw_benchmark_marks(screenshot, boxes.tolist(), self.max_marks)
             rows, boxes = rows[drawn], boxes[drawn]
         self.marked = rows
         self.points = [(x + w // 2, y + h // 2) for x, y, w, h in boxes.tolist()]

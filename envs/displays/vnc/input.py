@@ -28,8 +28,8 @@ class VncInput:
         wait: lets seconds pass.
 
     Attributes:
-        x: where the pointer was put last, in pixels.
-        y: likewise.
+        x: where the pointer was put last, in pixels from the left.
+        y: where it was put last, in pixels from the top.
     """
 
     def __init__(self, client: FrameClient, wait: Callable[[float], None]) -> None:

@@ -23,7 +23,7 @@ class Hardware:
     Attributes:
         image: hash of the image that it was booted from.
         guest: name of the guest's disk, which has its hash in it.
-        libraries: likewise of the disk with kernels' libraries, or None.
+        libraries: name of the disk with kernels' libraries, which has its hash in it, or None.
         qemu: QEMU's version: what devices save differs between versions.
         accel: ``"kvm"`` or ``"tcg"``.
         cpus: virtual processors.
@@ -81,7 +81,7 @@ class Attached:
         console: file for what the kernel says.
         screen: descriptor of the framebuffer's device, or None.
         memory: the file with a snapshot's memory, or None for a boot.
-        state: descriptor of a snapshot's device state, likewise.
+        state: descriptor of a snapshot's device state, or None for a boot.
     """
 
     program: str

@@ -35,7 +35,7 @@ class Run:
     Args:
         command: its command line.
         folder: its own, removed when it ends.
-        view: the socket that it listens on for viewers, likewise.
+        view: the socket that it listens on for viewers, removed when it ends.
         fds: descriptors that it needs.
 
     Raises:

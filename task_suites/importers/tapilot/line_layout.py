@@ -21,7 +21,7 @@ def read_file(path: Path, name: str, mode: Mode, action: ActionType) -> tuple[li
         path: of the file.
         name: what its mistakes call it.
         mode: that the file's name stands for.
-        action: likewise.
+        action: the kind of action that the name stands for.
     """
     turns: dict[str, UpstreamTurn] = {}
     problems: list[Problem] = []

@@ -86,7 +86,7 @@ def test_a_disabled_check_box_is_checkable():
 def test_ours_keeps_what_can_be_reached_and_used_or_read():
     elements = screen(
         ("frame", "Main", "", (0, 0, 640, 480)),
-        ("text", "", "", (10, 10, 100, 20), (*ON, "editable"), 0),  # the seeds leave out a field without name and text
+        ("text", "", "", (10, 10, 100, 20), (*ON, "editable"), 0),  # they leave out a field without name and text
         ("push button", "OK", "", (10, 40, 60, 20), ON, 0),
         ("label", "OK", "", (12, 42, 50, 16), ON, 2),  # says what its button says
         ("label", "Total: 3", "", (10, 70, 60, 16), ON, 0),
