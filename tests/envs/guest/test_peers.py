@@ -56,7 +56,7 @@ def test_a_unix_socket_that_was_replaced_is_refused(machine):
     assert machine.run(["test", "-S", "/tmp/state"]).returncode == 0
     error = refused(channel.unix, "/tmp/state", b"x")
     assert error.kind == "ForeignPeer" and "python3" in str(error)
-    machine.guest.call("end_others")
+    machine.guest.call("end_others", keep=[])
     assert refused(channel.unix, "/tmp/state", b"x").kind == "LookupError"
 
 
@@ -67,14 +67,14 @@ def test_a_port_that_somebody_else_listens_at_too_is_refused(machine):
     assert refused(channel.tcp, 8202, b"x").kind == "ConnectionRefusedError"
     lie(machine, "8201")
     assert refused(channel.tcp, 8201, b"x").kind == "ForeignPeer"
-    machine.guest.call("end_others")
+    machine.guest.call("end_others", keep=[])
 
 
 def test_http(machine):
     (machine.guest.launch(["python3", "-m", "http.server", "8203"], cwd="/home/user", wait={"port": 8203}))
     status, body = ProgramChannel(machine, "python3").http(8203, "/truthful")
     assert (status, body[:9]) == (200, b"#!/bin/sh")
-    machine.guest.call("end_others")
+    machine.guest.call("end_others", keep=[])
 
 
 def test_an_answer_that_never_comes_or_never_ends_is_an_error(machine):
@@ -83,7 +83,7 @@ def test_an_answer_that_never_comes_or_never_ends_is_an_error(machine):
     began = time.monotonic()
     assert refused(channel.tcp, 8204, b"GET / HTTP/1.1\r\n", until=b"never", timeout=0.5).kind == "TimeoutError"
     assert time.monotonic() - began < 3
-    machine.guest.call("end_others")
+    machine.guest.call("end_others", keep=[])
 
 
 def test_a_name_on_the_bus_belongs_to_the_program(machine):
@@ -101,4 +101,4 @@ def test_a_name_on_the_bus_belongs_to_the_program(machine):
     assert len(channel.dbus(*peer)[0]) == 32
     machine.run(["bash", "-c", f'rm /tmp/owned; python3 -c "{owner}" >/dev/null 2>&1 & sleep 1.5; ls /tmp/owned'])
     assert refused(channel.dbus, *peer).kind == "ForeignPeer"
-    machine.guest.call("end_others")
+    machine.guest.call("end_others", keep=[])
