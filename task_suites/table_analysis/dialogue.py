@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import FinalState
@@ -106,6 +107,29 @@ class Dialogue(ABC):
     def record(self) -> dict[str, Any]:
         """What metrics are computed from, as JSON-able data: ``info["analysis"]`` at the episode's end."""
         return {"mode": self.mode, "turns": [outcome.to_dict() for outcome in self.outcomes]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseDialogueTask(ABC):
+    """What tasks of ``TableAnalysisEnv`` have in common: all can be solved, none has a display."""
+
+    verbose: Sequence[str] = ()
+    feasible: bool = True
+    vocabulary: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    setup_key: str = ""
+
+    @abstractmethod
+    def begin(self, user: str | Mapping[str, Any], questions: int) -> Dialogue:
+        """A new dialogue; see ``DialogueTask``."""
+
+    def evaluate(self, final: FinalState) -> Verdict:
+        """Judge the machine's kernel as if the agent had run all of this episode in one turn; never raises."""
+        dialogue = self.begin("rules", 0)
+        dialogue.ran("", "", True)
+        dialogue.submit(final)
+        assert dialogue.verdict is not None
+        return dialogue.verdict
 
 
 @runtime_checkable

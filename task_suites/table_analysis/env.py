@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from gymnasium.utils import EzPickle
@@ -57,22 +57,13 @@ class TableAnalysisEnv(KernelEnv):
 
     Args:
         suite: where the tasks come from.
-        task: a task id, a glob over ids, or None for any; what it leaves open is drawn by the seed.
-        split: ``"train"``, ``"test"`` or None for both.
-        machine: the kind of machine, such as ``"sandbox"``.
         screen_size: None: there is no screen.
-        observation: of ``instruction`` (the query and where its results belong), ``dialogue`` (what was said and run so
-            far), ``tables`` (schemas and heads), ``library`` (documentation of the private library), ``feedback`` (of
-            the last action) and ``plot`` (the current figure, uint8 (600, 800, 3), white where there is none).
         action: only ``"code"``.
-        max_steps: step limit of a turn; None takes the task's own.
-        render_mode: None or ``"rgb_array"``, the plot.
-        code_timeout: seconds until a cell is interrupted.
-        invalid_action: see ``KernelEnv``.
         user: who answers ``ASK``: ``"rules"``, or ``{"endpoint": url, "model": name}`` of an OpenAI-compatible server.
         questions: how many questions are answered per turn; the paper allows one.
-        pool: see ``KernelEnv``.
-        machine_options: see ``DesktopEnv``.
+        options: see ``KernelEnv``. The observations are ``instruction`` (the query and where its results belong),
+            ``dialogue`` (what was said and run so far), ``tables`` (schemas and heads), ``library`` (documentation of
+            the private library), ``feedback`` and ``plot``; a stage is a turn.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -83,23 +74,13 @@ class TableAnalysisEnv(KernelEnv):
         self,
         suite: TaskSource,
         *,
-        task: str | None = None,
-        split: str | None = None,
-        machine: str = "sandbox",
         screen_size: None = None,
-        observation: Sequence[str] | None = None,
         action: str = "code",
-        max_steps: int | None = None,
-        render_mode: str | None = None,
-        code_timeout: float = 30.0,
-        invalid_action: str = "raise",
         user: str | Mapping[str, Any] = "rules",
         questions: int = 1,
-        pool: Mapping[str, Any] | None = None,
-        machine_options: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> None:
-        arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
-        EzPickle.__init__(self, suite, **arguments)
+        EzPickle.__init__(self, suite, user=user, questions=questions, **options)
         if screen_size is not None:
             raise ValueError(f"screen_size={screen_size!r}; table analysis has no screen: legal is None")
         if action != "code":
@@ -112,8 +93,7 @@ class TableAnalysisEnv(KernelEnv):
                 raise TypeError(f"{drawn.id} is no task of a dialogue")
             return drawn.begin(user, questions)
 
-        kept = {k: v for k, v in arguments.items() if k not in ("screen_size", "action", "user", "questions")}
-        super().__init__(suite, begin, actions=DialogueActions(), texts=TEXTS, **kept)
+        super().__init__(suite, begin, actions=DialogueActions(), texts=TEXTS, **options)
 
     @property
     def conversation(self) -> Dialogue | None:

@@ -8,26 +8,6 @@ from typing import Any
 
 from deskgym.task_suites.table_analysis.turns import Past, Turn
 
-SCHEMA = """
-CREATE TABLE dialogues (
-    id TEXT PRIMARY KEY, domain TEXT NOT NULL, persona TEXT NOT NULL, goal TEXT NOT NULL, title TEXT NOT NULL,
-    variant INTEGER NOT NULL, seed INTEGER NOT NULL, private INTEGER NOT NULL
-);
-CREATE TABLE turns (
-    id TEXT PRIMARY KEY, dialogue TEXT NOT NULL REFERENCES dialogues(id), number INTEGER NOT NULL,
-    domain TEXT NOT NULL, variant INTEGER NOT NULL, persona TEXT NOT NULL, goal TEXT NOT NULL, mode TEXT NOT NULL,
-    action TEXT NOT NULL, query TEXT NOT NULL, code TEXT NOT NULL, answer TEXT NOT NULL, result_types TEXT NOT NULL,
-    plot INTEGER NOT NULL, difficulty TEXT NOT NULL, split TEXT NOT NULL, seed INTEGER NOT NULL
-);
-CREATE INDEX turns_by_dialogue ON turns (dialogue, number);
-CREATE TABLE pasts (
-    turn TEXT NOT NULL REFERENCES turns(id), position INTEGER NOT NULL,
-    query TEXT NOT NULL, code TEXT NOT NULL, answer TEXT NOT NULL, plot INTEGER NOT NULL,
-    PRIMARY KEY (turn, position)
-);
-"""
-"""``pasts`` has the one or two entries that a turn is in a history, see ``entries``."""
-
 
 @dataclass(frozen=True)
 class StoredDialogue:
@@ -107,6 +87,25 @@ COLUMNS = tuple(field.name for field in fields(StoredTurn))
 """The columns of the table ``turns``."""
 
 
+def _columns(of: type[StoredDialogue] | type[StoredTurn]) -> str:
+    types = {"str": "TEXT", "int": "INTEGER", "bool": "INTEGER"}
+    columns = (f"{field.name} {types[str(field.type)]} NOT NULL" for field in fields(of) if field.name != "turns")
+    return ", ".join(columns).replace("id TEXT NOT NULL", "id TEXT PRIMARY KEY", 1)
+
+
+SCHEMA = f"""
+CREATE TABLE dialogues ({_columns(StoredDialogue)});
+CREATE TABLE turns ({_columns(StoredTurn)}, FOREIGN KEY (dialogue) REFERENCES dialogues(id));
+CREATE INDEX turns_by_dialogue ON turns (dialogue, number);
+CREATE TABLE pasts (
+    turn TEXT NOT NULL REFERENCES turns(id), position INTEGER NOT NULL,
+    query TEXT NOT NULL, code TEXT NOT NULL, answer TEXT NOT NULL, plot INTEGER NOT NULL,
+    PRIMARY KEY (turn, position)
+);
+"""
+"""``pasts`` has the one or two entries that a turn is in a history, see ``entries``."""
+
+
 def dialogue_id(turn: Turn) -> str:
     """The id of the dialogue that a turn is of, such as ``"penguins/ines/normal#17"``."""
     parts = turn.id.partition("#")[0].split("/")
@@ -123,26 +122,14 @@ def dialogue_row(turn: Turn) -> dict[str, Any]:
 
 def turn_row(turn: Turn, number: int) -> dict[str, Any]:
     """A turn as columns."""
-    stored = StoredTurn(
-        id=turn.id,
-        dialogue=dialogue_id(turn),
-        number=number,
-        domain=turn.domain,
-        variant=turn.variant,
-        persona=turn.persona,
-        goal=turn.goal,
-        mode=turn.mode,
-        action=turn.action,
-        query=turn.query,
-        code=turn.code,
-        answer=_answer(turn),
-        result_types=" ".join(intent.kind for intent in turn.intents),
-        plot=turn.action == "plot_qa" or _draws(turn),
-        difficulty=turn.difficulty,
-        split=turn.split,
-        seed=turn.seed,
-    )
-    return stored.to_dict()
+    own = {
+        "dialogue": dialogue_id(turn),
+        "number": number,
+        "answer": _answer(turn),
+        "result_types": " ".join(intent.kind for intent in turn.intents),
+        "plot": turn.action == "plot_qa" or _draws(turn),
+    }
+    return {name: own[name] if name in own else getattr(turn, name) for name in COLUMNS}
 
 
 def entries(turn: Turn) -> tuple[Past, ...]:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, SetupError
-from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import KernelLimits
 from deskgym.envs.needs import Needs
 from deskgym.task_suites.table_analysis.conversation import Conversation, instruction, open_kernel
-from deskgym.task_suites.table_analysis.dialogue import STEPS
+from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask
 from deskgym.task_suites.table_analysis.domains import domain
 from deskgym.task_suites.table_analysis.guest import RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, prepare_turns
@@ -24,7 +22,7 @@ NEXT_LETTER, UNANSWERABLE = "another letter", "always unanswerable"
 
 
 @dataclass(frozen=True)
-class AnalysisTask:
+class AnalysisTask(BaseDialogueTask):
     """A ``DialogueTask``.
 
     Attributes:
@@ -56,11 +54,6 @@ class AnalysisTask:
     def instruction(self) -> str:
         """The first query, and how it is to be answered."""
         return instruction(self.turns[0])
-
-    @property
-    def verbose(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     @property
     def max_steps(self) -> int:
@@ -108,26 +101,6 @@ class AnalysisTask:
         return self.turns[0].seed
 
     @property
-    def feasible(self) -> bool:
-        """Always: what cannot be answered is a choice."""
-        return True
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """None: there is no discrete action."""
-        return ()
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    @property
-    def setup_key(self) -> str:
-        """None: its setup takes less than a snapshot."""
-        return ""
-
-    @property
     def lazy(self) -> bool:
         """Whether it is a letter that is asked for, and no picture is part of the question."""
         return len(self.turns) == 1 and self.turns[0].choice is not None and self.turns[0].action != "plot_qa"
@@ -156,14 +129,6 @@ class AnalysisTask:
         from deskgym.task_suites.table_analysis.users import make_user
 
         return Conversation(self.prepared, make_user(user), questions, self.mode)
-
-    def evaluate(self, final: FinalState) -> Verdict:
-        """Judge the machine's kernel as if the agent had run all of this episode in one turn; never raises."""
-        conversation = self.begin("rules", 0)
-        conversation.ran("", "", True)
-        conversation.submit(final)
-        assert conversation.verdict is not None
-        return conversation.verdict
 
     def oracle(self, screen: Any = None) -> Iterator[str]:
         """Texts that solve it: what the user knows is asked for, the reference's code run, the right letter said."""

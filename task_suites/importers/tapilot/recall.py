@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from deskgym.task_suites.importers.tapilot.turn import Scoring
 from deskgym.task_suites.importers.tapilot.words import LIBRARY
+from deskgym.task_suites.table_analysis.private.reader import Reader
 
 
 def recall(
@@ -37,32 +39,10 @@ def recall(
 
 def called(codes: Sequence[str], functions: Collection[str]) -> frozenset[str]:
     """The private functions that the cells of one kernel call, in any of the ways that Python has."""
-    names: dict[str, str] = {}
-    modules: set[str] = set()
-    found: set[str] = set()
+    reader, names = Reader(LIBRARY, frozenset(functions)), dict[str, Any]()
     for code in codes:
-        for node in _nodes(code):
-            if isinstance(node, ast.ImportFrom) and node.module == LIBRARY:
-                for alias in node.names:
-                    star = functions if alias.name == "*" else [alias.name]
-                    names.update((alias.asname or name if alias.name != "*" else name, name) for name in star)
-            elif isinstance(node, ast.Import):
-                modules.update(alias.asname or LIBRARY for alias in node.names if alias.name == LIBRARY)
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in names:
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        names[target.id] = names[node.value.id]
-        for node in _nodes(code):
-            if isinstance(node, ast.Call):
-                found.update(_called(node.func, names, modules))
-    return frozenset(found) & frozenset(functions)
-
-
-def _called(function: ast.expr, names: dict[str, str], modules: set[str]) -> Iterator[str]:
-    if isinstance(function, ast.Name) and function.id in names:
-        yield names[function.id]
-    elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in modules:
-        yield function.attr
+        reader.read(code, names)
+    return frozenset(reader.found)
 
 
 def library_functions(source: str) -> frozenset[str]:

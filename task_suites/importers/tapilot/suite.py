@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, cast
 
-from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, SetupError, TaskError
-from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.json_files import Problem
@@ -19,7 +17,7 @@ from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.conversation import TapilotConversation, instruction, open_kernel
 from deskgym.task_suites.importers.tapilot.facts import facts_of
 from deskgym.task_suites.importers.tapilot.judging import PICKLES, Reference
-from deskgym.task_suites.table_analysis.dialogue import STEPS
+from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask
 from deskgym.task_suites.table_analysis.turns import LETTERS
 
 SOURCE = "Tapilot-Crossing (data CC BY-NC 4.0, the user's own copy)"
@@ -92,7 +90,7 @@ class TapilotSuite(PublishedTasks[tapilot.Collection, tapilot.UpstreamTurn, "Tap
 
 
 @dataclass(frozen=True, eq=False)
-class TapilotTask:
+class TapilotTask(BaseDialogueTask):
     """One turn; a ``DialogueTask``.
 
     Attributes:
@@ -107,16 +105,11 @@ class TapilotTask:
     mode: tapilot.Scoring = "corrected"
     references: MutableMapping[str, Reference] = field(default_factory=dict, repr=False)
 
-    verbose: Sequence[str] = ()
     max_steps: int = STEPS
     difficulty: str = "medium"
     source: str = SOURCE
     split: str | None = None
     seed: int | None = None
-    feasible: bool = True
-    vocabulary: Sequence[str] = ()
-    keys: Sequence[str] = ()
-    setup_key: str = ""
 
     @property
     def id(self) -> str:
@@ -166,14 +159,6 @@ class TapilotTask:
         from deskgym.task_suites.table_analysis.users import make_user
 
         return TapilotConversation(self.turn, self.collection, make_user(user), questions, self.mode, self.references)
-
-    def evaluate(self, final: FinalState) -> Verdict:
-        """Judge the machine's kernel as it is; never raises."""
-        conversation = self.begin("rules", 0)
-        conversation.ran("", "", True)
-        conversation.submit(final)
-        assert conversation.verdict is not None
-        return conversation.verdict
 
     def oracle(self, screen: Any = None) -> Iterator[str]:
         """Texts that solve it: a question where the user knows more, the reference's code, or the right letter."""
