@@ -45,7 +45,8 @@ def make_env(
         suite: a name in ``deskgym.task_suites.SUITES``, or a folder of task files.
         source: take the tasks from a copy of a published benchmark, such as ``"scienceboard"``.
         source_path: the folder of that copy.
-        mode: ``"corrected"`` mends the benchmark's known-bad golds and says so in the verdict, ``"paper"`` keeps them.
+        mode: ``"corrected"`` mends the benchmark's known-bad reference solutions and says so in the verdict,
+            ``"paper"`` keeps them.
         options: those of the suite, such as ``episode="dialogue"`` for table analysis, and those of its environment:
             see ``DesktopEnv``, for table analysis ``TableAnalysisEnv``.
 

@@ -30,8 +30,8 @@ from torch.nn.functional import cross_entropy
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import Agent, RandomAgent
-from deskgym.agents.playing import play
 from deskgym.agents.pointer_policy import READS, PointerNet
+from deskgym.agents.rollout import rollout
 from deskgym.datasets import collect_demos, episodes_of
 from deskgym.datasets.demos import DemoFolder, write_demos
 from deskgym.workers import run_jobs
@@ -172,7 +172,7 @@ def play_some(tasks: str, weights: Path, cases: list[Case]) -> list[tuple[str, s
                 "random agent": partial(RandomAgent, seed),
                 "masked random": partial(MaskedRandom, seed),
             }
-            result = play(env, agents[who](), seed=seed, options={"task": task})
+            result = rollout(env, agents[who](), seed=seed, options={"task": task})
             outcomes.append((who, task, result.outcome))
             if result.outcome not in ("solved", "failed"):
                 print(f"{who}: {task} seed {seed}: {result.outcome}: {result.message}")

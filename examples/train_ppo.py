@@ -32,7 +32,7 @@ from deskgym.wrappers import FlatForSB3, JointDiscrete
 
 LADDER = ("ladder/1-tab", "ladder/2-variable", "ladder/3-plot", "ladder/4-plot-and-variable")
 BASELINES = ("random", "untrained")  # both with masks
-WINDOW = 40  # episodes that a rung's running success is taken over
+WINDOW = 40  # episodes that a task's running success is taken over
 PPO = {
     "n_steps": 16, "batch_size": 64, "n_epochs": 6, "learning_rate": 2e-3, "gamma": 0.95, "gae_lambda": 0.95,
     "ent_coef": 0.01, "vf_coef": 0.5, "clip_range": 0.2, "max_grad_norm": 0.5,
@@ -58,7 +58,7 @@ def make_env(tasks: tuple[str, ...], seed: int) -> gym.Env[Any, Any]:
 
 
 class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
-    """Draws each episode's rung by weights; plays a queue of held-out episodes first where there is one."""
+    """Draws each episode's task by weights; plays a queue of held-out episodes first where there is one."""
 
     def __init__(self, env: gym.Env[Any, Any], tasks: tuple[str, ...], seed: int) -> None:
         super().__init__(env)
@@ -138,7 +138,7 @@ class Run(BaseCallback):
         return {task: sum(done) / WINDOW for task, done in self.recent.items()}
 
     def weights(self) -> list[float]:
-        """A rung is drawn the more, the less it is solved."""
+        """A task is drawn the more, the less it is solved."""
         return [1.15 - rate for rate in self.rates().values()]
 
     def _on_rollout_start(self) -> None:
@@ -199,7 +199,7 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
 def test(
     vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, count: int, masks: bool, progress: Progress
 ) -> dict[str, dict[str, Any]]:
-    """Success per rung on instances of the test split, of the actions that the model holds best.
+    """Success per task on instances of the test split, of the actions that the model holds best.
 
     Without a model, of random actions that the masks allow.
     """
@@ -252,7 +252,7 @@ def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
             rate = json.loads((out / f"{name}.json").read_text())[task]
             axis.axhline(rate["solved"] / max(1, rate["of"]), color=color, linestyle=":",
                          label=f"{name}, held-out {rate['solved']}/{rate['of']}")  # fmt: skip
-        axis.set_title(task), axis.set_xlabel("episodes (all rungs)"), axis.set_ylim(-0.03, 1.03)
+        axis.set_title(task), axis.set_xlabel("episodes (all tasks)"), axis.set_ylim(-0.03, 1.03)
         axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16)), axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.tight_layout()
@@ -279,7 +279,7 @@ def log(folder: Path, line: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", nargs="+", default=LADDER, help="rungs, in order")
+    parser.add_argument("--tasks", nargs="+", default=LADDER, help="tasks, in order")
     parser.add_argument("--envs", type=int, default=8, help="desktops at once")
     parser.add_argument("--minutes", type=float, default=20, help="of training, at most")
     parser.add_argument("--ablation-minutes", type=float, default=2, help="of training without masks")
@@ -288,7 +288,7 @@ def main() -> None:
         "--test-episodes",
         type=int,
         default=40,
-        help="held-out instances per rung; half as many for the baselines, a quarter for the ablation",
+        help="held-out instances per task; half as many for the baselines, a quarter for the ablation",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))

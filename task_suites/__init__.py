@@ -74,7 +74,7 @@ def load_suite(
             suites have).
         source: one of ``SOURCES``, or None for our own tasks.
         source_path: the folder with the benchmark's task files.
-        mode: ``"corrected"`` mends known-bad golds and says so in the verdict; ``"paper"`` keeps them.
+        mode: ``"corrected"`` mends known-bad reference solutions and says so in the verdict; ``"paper"`` keeps them.
         options: of the suite, such as ``episode="dialogue"`` for table analysis; None leaves one out.
 
     Raises:

@@ -32,7 +32,7 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
     parser.add_argument(
         "--mode",
         default="corrected",
-        help="corrected (default) mends the benchmark's known-bad golds; paper keeps them",
+        help="corrected (default) mends the benchmark's known-bad reference solutions; paper keeps them",
     )
 
 

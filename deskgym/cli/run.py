@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Play; 0 when every episode was played to a verdict, whatever it said."""
     from deskgym.agents.loading import make_agent
-    from deskgym.agents.playing import play
+    from deskgym.agents.rollout import rollout
 
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             options = {"task": task} if task is not None else None
             agent = make_agent(arguments.agent, seed)
-            results.append(play(env, agent, seed=seed, options=options, on_step=on_step))
+            results.append(rollout(env, agent, seed=seed, options=options, on_step=on_step))
             bar.advance(episodes)
             note(_line(results[-1]))
     _report(arguments, results)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.loading import make_agent
-from deskgym.agents.playing import play
+from deskgym.agents.rollout import rollout
 from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
 from deskgym.workers import run_jobs
 
@@ -56,5 +56,5 @@ def _play_all(
             results = []
             for k in range(resets):
                 agent = make_agent(attempt.agent)
-                results.append(play(env, agent, seed=seed + k, options={"task": attempt.task}))
+                results.append(rollout(env, agent, seed=seed + k, options={"task": attempt.task}))
             yield AttemptReport(attempt, tuple(results))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
 from deskgym.agents.base import EpisodeResult
-from deskgym.agents.playing import play
+from deskgym.agents.rollout import rollout
 from deskgym.agents.scripted import OracleAgent
 from deskgym.datasets.collector import EpisodeCollector
 from deskgym.datasets.episode_files import SUFFIX, EpisodeFiles, write_episode
@@ -176,7 +176,7 @@ def _demonstrate(env: EpisodeCollector, folder: DemoFolder, demo: Demo) -> DemoR
     task, seed = demo
     env.episodes.clear()
     agent = _Oracle()
-    result = play(env, agent, seed=seed, options={"task": task})
+    result = rollout(env, agent, seed=seed, options={"task": task})
     if result.outcome == "solved":
         write_episode(folder.path(demo), env.episodes.pop())
         return DemoResult(task, seed, "kept", result.task, result.steps)

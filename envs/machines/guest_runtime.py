@@ -1,7 +1,7 @@
 """The guest runtime: a read-only folder with the guest's code and the few libraries that it needs, nothing else.
 
-The host's site-packages never enter a machine: they may hold this package, whose evaluators and golds an agent must
-not read. The folder is built once per interpreter, library versions and guest source, and kept in the cache.
+The host's site-packages never enter a machine: they may hold this package, whose evaluators and reference solutions an
+agent must not read. The folder is built once per interpreter, library versions and guest source, and kept in the cache.
 
 A plugin is a Python package that a program or a suite adds to the guest of the machines that ask for it
 (``MachineConfig.plugins``). It is named by its import path, and has the same path inside. The packages above it are

@@ -1,7 +1,8 @@
 """Python libraries for the code that runs in machines: a read-only folder with copies of the host's, and nothing else.
 
-A machine does not see the host's site-packages, which may hold this package with its evaluators and golds. The folder
-is built once per set of versions, and kept in the cache; its files are links to the host's own where that is possible.
+A machine does not see the host's site-packages, which may hold this package with its evaluators and reference
+solutions. The folder is built once per set of versions, and kept in the cache; its files are links to the host's own
+where that is possible.
 """
 
 from __future__ import annotations

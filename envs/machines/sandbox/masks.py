@@ -23,7 +23,7 @@ _INSTALLED = (
 def hidden_paths(more: Sequence[str | Path] = ()) -> list[str]:
     """Paths, as a sandbox would see them, to cover: every copy of deskgym that is in reach, and ``more``.
 
-    deskgym has the evaluators and golds of its tasks, so an agent could read there what is asked of it.
+    deskgym has the evaluators and reference solutions of its tasks, so an agent could read there what is asked of it.
 
     Raises:
         ValueError: one of ``more`` is a folder that the sandbox is made of.

@@ -10,7 +10,7 @@
 """
 
 from deskgym.task_suites.importers.scienceboard.collection import Collection, load, status, tasks_folder
-from deskgym.task_suites.importers.scienceboard.golds import KNOWN_BAD, Mode
+from deskgym.task_suites.importers.scienceboard.corrections import KNOWN_BAD, Mode
 from deskgym.task_suites.importers.scienceboard.programs import Blocker, blockers
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 

@@ -14,7 +14,7 @@ from typing import cast, get_args
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.importers.json_files import JsonFile, Problem, one_of
 from deskgym.task_suites.importers.published import not_found
-from deskgym.task_suites.importers.scienceboard.golds import Mode, apply_mode
+from deskgym.task_suites.importers.scienceboard.corrections import Mode, apply_mode
 from deskgym.task_suites.importers.scienceboard.programs import LAUNCHERS, blockers
 from deskgym.task_suites.importers.scienceboard.schema import SPLITS, read_task
 from deskgym.task_suites.importers.scienceboard.task import Split, UpstreamTask
@@ -26,7 +26,7 @@ class Collection:
 
     Attributes:
         folder: the folder that has VM, Dual and Raw.
-        mode: which golds are used.
+        mode: which reference solutions are used.
         tasks: every task that was read without a mistake, by split, program and name.
         problems: every mistake of the other files.
         skipped: files that are no tasks, such as upstream's ``Raw/requirements.*.txt``.
@@ -67,8 +67,8 @@ def load(
 
     Args:
         path: the repository's root, or its ``tasks`` folder.
-        mode: ``"corrected"`` replaces the golds that are known to be wrong and can be derived; ``"paper"`` keeps all
-            as upstream has them. Either way the task's notes say so.
+        mode: ``"corrected"`` replaces the reference solutions that are known to be wrong and can be derived;
+            ``"paper"`` keeps all as upstream has them. Either way the task's notes say so.
         now: the clock for checks that compare with today's date.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Functions for the parameters of KAlgebra's task files: golds are worked out here, never typed in."""
+"""Functions for the parameters of KAlgebra's task files: expected values are worked out here, never typed in."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from scienceboard_files import CURVE, GIVEN, SPHERE, UPSTREAM, file_of, given, i
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
-from deskgym.agents.playing import play
+from deskgym.agents.rollout import rollout
 from deskgym.cli.main import main
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import TaskSource
@@ -232,7 +232,7 @@ def problems(task_ids: list[str], action: str, mode: str = "corrected") -> list[
         for task_id in task_ids:
             wrong = list(env.unwrapped.episodes.suite.get(task_id).wrong_attempts)  # type: ignore[attr-defined]
             for attempt in attempts_of(task_id, wrong):
-                result = play(env, make_agent(attempt.agent), seed=3, options={"task": task_id})
+                result = rollout(env, make_agent(attempt.agent), seed=3, options={"task": task_id})
                 if (result.outcome, result.score) not in (("solved", 1.0), ("failed", 0.0)) or (
                     result.score != attempt.expected
                 ):

@@ -1,4 +1,4 @@
-"""Golds of ScienceBoard that are known to be wrong or weak, and right ones for those that can be derived.
+"""ScienceBoard's reference solutions that are known to be wrong or weak, and right ones for those that can be derived.
 
 A gold curve is a list of points on it and off it. The points here follow from closed formulas; none is typed in.
 """

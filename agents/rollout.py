@@ -1,4 +1,4 @@
-"""Playing an episode so that whatever goes wrong becomes its result."""
+"""An episode in which whatever goes wrong becomes its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deskgym.agents.base import Agent
 
 
-def play(
+def rollout(
     env: gymnasium.Env[Any, Any],
     agent: Agent,
     *,
