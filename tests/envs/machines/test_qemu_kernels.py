@@ -1,13 +1,18 @@
 """Kernels' libraries in virtual machines: their disk, the boot that has loaded them, snapshots, older images."""
 
+import shutil
+import subprocess
+
 import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.kernels import LIBRARIES, Kernel
 from deskgym.envs.machines.qemu import machine as qemu
-from deskgym.envs.machines.qemu.disks import libraries_disk
+from deskgym.envs.machines.qemu.disks import guest_disk, libraries_disk
 from deskgym.envs.machines.qemu.machine import QemuMachine
+
+PLUGIN = "deskgym.task_suites.table_analysis.guest.results"
 
 
 def new(**limits):
@@ -23,6 +28,26 @@ def in_memory(machine):
 def test_an_image_with_another_python_is_one_clear_error():
     with pytest.raises(MachineError, match=r"this Python, 3\.\d+, and .* has Python 2\.7: use machine='sandbox'"):
         libraries_disk(("pandas",), "2.7")
+
+
+@pytest.mark.skipif(shutil.which("debugfs") is None, reason="debugfs is not installed")
+def test_plugins_are_on_the_guests_disk_of_those_that_ask_for_them():
+    def names(plugins):
+        command = ["debugfs", "-R", f"ls -p /{PLUGIN.replace('.', '/')}", str(guest_disk("3.11", plugins))]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "taking.py" in names((PLUGIN,))
+    assert "taking.py" not in names(())
+
+
+@pytest.mark.slow
+@pytest.mark.qemu
+def test_a_kernel_calls_its_machines_plugin():
+    with new(plugins=(PLUGIN,)) as machine:
+        kernel = Kernel(machine)
+        kernel.open({}, ["x = 1"])
+        assert kernel.run(f"import sys\n{PLUGIN!r} in sys.modules").stdout == "True\n"
+        assert kernel.take(f"{PLUGIN}:take", {"wanted": {"x": {"type": "value"}}})
 
 
 @pytest.mark.slow
