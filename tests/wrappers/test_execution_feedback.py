@@ -14,6 +14,7 @@ import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
+from deskgym.envs.guest.step import CodeResult
 from deskgym.wrappers import CoordinateFrame, ExecutionFeedback, SetOfMark
 from deskgym.wrappers.observation.execution_feedback import FAILURES, NOTHING_FOUND
 
@@ -111,11 +112,11 @@ def test_failures_are_reported_in_the_papers_form():
 def test_what_only_wrote_to_stderr_succeeded():
     env = make()
     display = env.desktop.machine.fake_display
-    display.run_code = lambda text: {"stdout": "", "stderr": "Warning: old\n", "status": 0, "timed_out": False}
+    display.run_code = lambda text: CodeResult(stderr="Warning: old\n")
     observation, *_, info = env.step(GOOD)
     assert statuses(info) == ["success"]
     assert observation["feedback"].endswith("Execution flag: Succeed with error message -> Warning: old")
-    display.run_code = lambda text: {"stdout": "", "stderr": "", "status": -9, "timed_out": True}
+    display.run_code = lambda text: CodeResult(status=-9, timed_out=True)
     observation, *_, info = env.step(GOOD)
     assert statuses(info) == ["error"]
     assert observation["feedback"].endswith("Failed with error message -> [killed: the code ran past its time limit]")
