@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import h11
 
 from deskgym.envs.guest.requests import is_document
 
-_HEADERS = 1 << 18  # bytes that the headers of a message may have
+_HEADERS = 1 << 16  # bytes that the headers of a message may have
+_BURST, _SHARE = 1.0, 0.1  # seconds of processor time that reading along may take at once; its share in the long run
+
+
+class Allowance:
+    """The processor time that all watches of a guest may use together.
+
+    The guest does nothing else meanwhile, and a body in chunks of one byte costs a thousand times what one piece does:
+    an agent that floods its service must not make the machine look broken.
+    """
+
+    def __init__(self) -> None:
+        self._left, self._seen = _BURST, time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left of it now."""
+        now = time.monotonic()
+        self._left = min(_BURST, self._left + _SHARE * (now - self._seen))
+        self._seen = now
+        return self._left <= 0
+
+    def spend(self, seconds: float) -> None:
+        """So much of it was used."""
+        self._left -= seconds
 
 
 class HttpWatch:
@@ -20,10 +45,15 @@ class HttpWatch:
         begin: called when a request begins, with whether it is for a document; gives its number.
         end: called with the number when it is answered in full, or counts no more.
         counts: whether a request for this path counts at all.
+        allowance: once it is used up, this connection is read along no more.
     """
 
-    def __init__(self, begin: Callable[[bool], int], end: Callable[[int], None], counts: Callable[[str], bool]) -> None:
+    def __init__(
+        self, begin: Callable[[bool], int], end: Callable[[int], None], counts: Callable[[str], bool],
+        allowance: Allowance | None = None,
+    ) -> None:  # fmt: skip
         self._begin, self._end, self._counts = begin, end, counts
+        self._allowance = allowance or Allowance()
         self._client = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEADERS)
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEADERS)
         self._number: int | None = None
@@ -45,11 +75,16 @@ class HttpWatch:
     def _hear(self, parser: h11.Connection, data: bytes) -> None:
         if self._blind:
             return
+        if self._allowance.over:
+            return self.close()
+        begun = time.thread_time()
         try:
             parser.receive_data(data)
             self._advance(parser)
         except (h11.ProtocolError, RuntimeError):  # RuntimeError: data after the end of the stream
             self.close()
+        finally:
+            self._allowance.spend(time.thread_time() - begun)
 
     def _advance(self, parser: h11.Connection) -> None:
         while not self._blind:

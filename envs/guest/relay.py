@@ -16,7 +16,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deskgym.envs.guest.http_watch import HttpWatch
+from deskgym.envs.guest.http_watch import Allowance, HttpWatch
 from deskgym.envs.guest.requests import Requests
 
 PIECE = 1 << 16
@@ -34,6 +34,7 @@ class Relay:
     def __init__(self) -> None:
         self.requests = Requests()
         self._connections = 0
+        self._allowance = Allowance()
 
     async def open(self, link: int, ports: Sequence[int], uncounted: Sequence[str] = ()) -> dict[str, Any]:
         """Listen on ``ports`` and lead what connects to the companion at the other end of ``link``.
@@ -82,7 +83,7 @@ class Relay:
 
     async def _join(self, here: Stream, there: Stream, counts: Callable[[str], bool]) -> None:
         """Carry bytes both ways until both ends are done, or one breaks."""
-        watch = HttpWatch(self.requests.begin, self.requests.end, counts)
+        watch = HttpWatch(self.requests.begin, self.requests.end, counts, self._allowance)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_pump(here[0], there[1], before=watch.sent))

@@ -1,18 +1,20 @@
 """Where requests begin and answers end on a connection, whatever the pieces are that its bytes come in."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym.envs.guest.http_watch import HttpWatch
+from deskgym.envs.guest.http_watch import Allowance, HttpWatch
 
 
 class Heard:
     """A watch and what it told."""
 
-    def __init__(self, counts=lambda path: True):
+    def __init__(self, counts=lambda path: True, allowance=None):
         self.begun, self.ended = 0, []
-        self.watch = HttpWatch(self._begin, self.ended.append, counts)
+        self.watch = HttpWatch(self._begin, self.ended.append, counts, allowance)
 
     def _begin(self, *ignored):
         self.begun += 1
@@ -125,3 +127,26 @@ def test_no_bytes_make_it_fail_or_leave_something_open_for_ever(pieces):
         (heard.watch.sent if sent else heard.watch.received)(data)
     heard.watch.close()
     assert heard.open == 0
+
+
+def test_a_flood_of_tiny_chunks_costs_a_bounded_time_and_then_none():
+    allowance = Allowance()
+    piece = (b"1\r\nx\r\n" * 11_000)[: 1 << 16]
+    watches = [Heard(allowance=allowance) for _ in range(40)]
+    begun = time.thread_time()
+    for heard in watches:
+        heard.say(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + piece * 4)
+    used = time.thread_time() - begun
+    assert used < 4.0  # without the allowance it is about 40
+    assert watches[-1].open == 0 and allowance.over
+
+
+def test_an_allowance_comes_back():
+    allowance = Allowance()
+    allowance.spend(1.01)
+    assert allowance.over
+    time.sleep(0.2)
+    assert not allowance.over
+    heard = Heard(allowance=allowance)
+    heard.say(GET, LENGTH)
+    assert (heard.begun, heard.open) == (1, 0)
