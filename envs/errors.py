@@ -38,6 +38,10 @@ class ServiceDown(ServiceError):
     """A program of a service has ended. While an episode is evaluated, its agent is to blame: the check fails."""
 
 
+class AnswerTooLarge(ServiceError):
+    """A service holds more than can be read. While an episode is evaluated, its agent is to blame: the check fails."""
+
+
 class MachineError(DeskgymError):
     """The machine broke or cannot be had: infrastructure, never the agent's command.
 

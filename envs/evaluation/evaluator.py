@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from deskgym.envs.episode import FinalState, Stop
-from deskgym.envs.errors import MachineError, ServiceDown
+from deskgym.envs.errors import AnswerTooLarge, MachineError, ServiceDown
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.envs.machines.base import Machine
 
@@ -79,7 +79,7 @@ class Check:
             passed, message = self.test(final)
         except CheckFailed as failure:
             return CheckResult(self.name, "fail", str(failure))
-        except ServiceDown as error:
+        except (ServiceDown, AnswerTooLarge) as error:
             return CheckResult(self.name, "fail", str(error))
         except MachineError as error:
             return CheckResult(self.name, "error", f"the machine broke ({error.kind}): {error}")

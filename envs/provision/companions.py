@@ -17,7 +17,7 @@ from typing import Any
 
 from deskgym.envs.clock import Clock
 from deskgym.envs.deadline import Deadline
-from deskgym.envs.errors import GuestCallError, MachineError, ServiceDown, ServiceError
+from deskgym.envs.errors import AnswerTooLarge, GuestCallError, MachineError, ServiceDown, ServiceError
 from deskgym.envs.machines.base import CommandResult, Machine
 from deskgym.envs.provision import postgresql
 from deskgym.envs.provision.services import (
@@ -374,6 +374,8 @@ class Companion:
         try:
             return self.machine.guest.call(f"companion_{method}", timeout + 10.0, timeout=timeout, **params)
         except GuestCallError as error:
+            if error.kind == "OverflowError":
+                raise AnswerTooLarge(f"the service {self.spec.name!r}: {error}") from error
             raise self.failure(str(error)) from error
 
     def failure(self, why: str) -> ServiceError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from deskgym.envs.errors import ServiceError
+from deskgym.envs.errors import AnswerTooLarge, ServiceError
 from deskgym.envs.provision.services import Postgresql
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ DO $$ BEGIN
 END $$;
 """
 
-_OWNED_COPY = """
+_SPARE = """
 SELECT quote_ident(pg_get_userbyid(datdba)) AS owner FROM pg_database WHERE datname = '{name}' \\gset
-CREATE DATABASE "{name}__{copy}" TEMPLATE "{template}" OWNER :owner;
+CREATE DATABASE "{name}__spare" TEMPLATE "{name}__base" OWNER :owner ALLOW_CONNECTIONS false;
 """
 
-_END_TRANSACTIONS = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND state LIKE 'idle in transaction%';
+_END_LOCKS = """
+SELECT pg_terminate_backend(pid, 2000) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+WHERE datname = '{name}' AND mode = 'AccessExclusiveLock';
 """
 
 _FINGERPRINT = """
@@ -51,7 +52,12 @@ SELECT md5(coalesce(string_agg(line, E'\\n' ORDER BY line), '')) FROM (
   UNION ALL SELECT format('%s.%s %s', schemaname, sequencename, last_value) FROM pg_sequences
   UNION ALL SELECT format('%s.%s %s %s', table_schema, table_name, column_name, data_type)
     FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
-  UNION ALL SELECT format('%s %s %s', rolname, rolsuper, rolcanlogin) FROM pg_roles
+  UNION ALL SELECT format('role %s', to_jsonb(r)) FROM pg_roles r
+  UNION ALL SELECT format('member %s %s %s', roleid::regrole, member::regrole, admin_option) FROM pg_auth_members
+  UNION ALL SELECT CASE WHEN rolsuper  -- others may not read it
+    THEN query_to_xml('SELECT rolname, rolpassword FROM pg_authid ORDER BY 1', true, true, '')::text END
+    FROM pg_roles WHERE rolname = current_user
+  UNION ALL SELECT format('database %s', datname) FROM pg_database WHERE datname !~ '__(old|spare|base)$'
 ) lines;
 """
 
@@ -63,9 +69,10 @@ def freeze(companion: Companion, data: Postgresql) -> None:
         companion,
         data,
         _CLOSE.format(name=name)
-        + _OWNED_COPY.format(name=name, copy="base", template=name)
+        # it is the server's own, so that an account that the agent has can neither write to it nor keep it in use
+        + f'CREATE DATABASE "{name}__base" TEMPLATE "{name}"; REVOKE CONNECT ON DATABASE "{name}__base" FROM PUBLIC;'
         + f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS true;'
-        + _OWNED_COPY.format(name=name, copy="spare", template=f"{name}__base"),
+        + _SPARE.format(name=name),
     )
 
 
@@ -76,6 +83,7 @@ def roll_back(companion: Companion, data: Postgresql) -> str:
         _AWAIT_SPARE
         + _CLOSE
         + 'ALTER DATABASE "{name}" RENAME TO "{name}__old"; ALTER DATABASE "{name}__spare" RENAME TO "{name}";\n'
+        + 'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS true;\n'
         + '\\connect "{name}"\n'
     )
     return _script(companion, data, script.format(name=name) + _FINGERPRINT).splitlines()[-1]
@@ -84,13 +92,13 @@ def roll_back(companion: Companion, data: Postgresql) -> str:
 def make_spare(companion: Companion, data: Postgresql) -> None:
     """Begin to make the copy for the next roll-back, and to drop what the last episode left."""
     name = data.database
-    script = f'DROP DATABASE "{name}__old";' + _OWNED_COPY.format(name=name, copy="spare", template=f"{name}__base")
+    script = f'DROP DATABASE "{name}__old";' + _SPARE.format(name=name)
     command = ["sh", "-c", 'printf %s "$0" | "$@"', script, *_psql(data, "postgres")]
     companion.machine.guest.launch(command, user=data.user, cwd="/")
 
 
 def fingerprint(companion: Companion, data: Postgresql) -> str:
-    """A digest of all rows, sequences, columns and roles."""
+    """A digest of all rows, sequences and columns, and of what no copy of a database rolls back: roles, databases."""
     return _script(companion, data, _FINGERPRINT, data.database)
 
 
@@ -109,8 +117,8 @@ def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout:
     except ServiceError as error:
         if "lock timeout" not in str(error):
             raise
-        # somebody, maybe the agent, keeps a transaction open that has locked the table
-        _script(companion, data, _END_TRANSACTIONS.format(name=name))
+        # somebody, maybe the agent, keeps a transaction open that has locked the table, or waits to lock it
+        _script(companion, data, _END_LOCKS.format(name=name))
         found = _script(companion, data, script, name, timeout, read_only=True)
     rows: Any = json.loads(found)
     return list(rows)
@@ -134,10 +142,12 @@ def _script(
     timeout: float = TIMEOUT,
     read_only: bool = False,
 ) -> str:
-    env = {"PGOPTIONS": f"-c default_transaction_read_only=on -c lock_timeout={LOCK_MS}"} if read_only else {}
+    options = f"-c default_transaction_read_only=on -c lock_timeout={LOCK_MS} -c search_path=public"
+    env = {"PGOPTIONS": f"{options} -c statement_timeout=0"} if read_only else {}  # over what the owner has set
     done = companion.run(_psql(data, database), env=env, stdin=script.encode(), timeout=timeout, user=data.user)
     if done.returncode != 0 or done.timed_out or done.truncated:
         why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
-        why = "it gives more than 6 MiB" if done.truncated else why
+        if done.truncated:
+            raise AnswerTooLarge(f"the database {database!r} of {companion.spec.name!r}: it gives more than 6 MiB")
         raise companion.failure(f"database {database!r}: {why}")
     return done.stdout.decode(errors="replace").strip()

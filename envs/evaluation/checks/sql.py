@@ -224,9 +224,12 @@ def diff(
     """
     key = _key(companion, path, database, ignore)
     base: Contents = final.baseline(key)
-    now: Contents = final.read_once(
-        f"now:{key}", lambda _: _read(final, companion, path, database, ignore or [], limit)
-    )
+    try:
+        now: Contents = final.read_once(
+            f"now:{key}", lambda _: _read(final, companion, path, database, ignore or [], limit)
+        )
+    except ValueError as error:  # it could be read at the start
+        raise CheckFailed(f"{companion or path}: {error}") from None
     done = [change for name in sorted({*base, *now}) if not name.startswith("key:")
             for change in changed_rows(name, base, now, ignore or [])]  # fmt: skip
     wanted = [change for change in changes for _ in range(change.count)]

@@ -50,7 +50,7 @@ async def in_child(
         data = answer.finish()
         answer.close()
     if answer.truncated:
-        raise ChildFailed(f"{function.__name__} gives more than {ANSWER_LIMIT >> 20} MiB", "ValueError")
+        raise ChildFailed(f"{function.__name__} gives more than {ANSWER_LIMIT >> 20} MiB", "OverflowError")
     try:
         outcome = msgpack.unpackb(data, raw=False)
     except ValueError:

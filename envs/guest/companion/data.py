@@ -79,7 +79,7 @@ def query(path: str, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) ->
         live.row_factory = sqlite3.Row
         rows = live.execute(sql, parameters).fetchmany(_MAX_ROWS + 1)
     if len(rows) > _MAX_ROWS:
-        raise ValueError(f"the query gives more than {_MAX_ROWS} rows: narrow it down")
+        raise OverflowError(f"the query gives more than {_MAX_ROWS} rows: narrow it down")
     return [{name: _plain(row[name]) for name in row.keys()} for row in rows]  # noqa: SIM118 - a Row's iterator has values
 
 

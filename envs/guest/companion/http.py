@@ -14,7 +14,7 @@ def ask(
 
     Raises:
         OSError: nobody answers.
-        ValueError: the answer has more than ``limit`` bytes.
+        OverflowError: the answer has more than ``limit`` bytes.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
@@ -26,7 +26,7 @@ def ask(
     finally:
         connection.close()
     if len(content) > limit:
-        raise ValueError(f"the answer to {method} {path} has more than {limit} bytes")
+        raise OverflowError(f"the answer to {method} {path} has more than {limit} bytes")
     return {
         "status": answer.status,
         "headers": {name.lower(): value for name, value in answer.getheaders()},

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from deskgym.envs.errors import ServiceDown, ServiceError
+from deskgym.envs.errors import AnswerTooLarge, ServiceDown, ServiceError
+from deskgym.envs.evaluation.evaluator import Check
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.provision.builder import MachineBuilder
@@ -136,3 +137,40 @@ def test_a_role_that_appears_or_a_server_that_ends_replaces_the_companion(keeper
         keeper.give(desktop, [STORE], stats)
         assert stats == {"companion_repairs": 1, "companion_starts": 1}
         assert count(desktop.companions["store"])["n"] == 500
+
+
+@pytest.mark.parametrize("setting", ["SET default_transaction_read_only = on", "PASSWORD 'other'"])
+def test_what_an_account_changes_of_itself_does_not_reach_the_next_episode(keeper, desktop, setting):
+    assert b"ALTER ROLE" in as_clerk(desktop, f"ALTER ROLE clerk {setting}").stdout
+    desktop.restore(None)
+    stats = Counter()
+    keeper.give(desktop, [STORE], stats)
+    assert stats == {"companion_repairs": 1, "companion_starts": 1}
+    assert b"UPDATE 500" in as_clerk(desktop, "UPDATE parts SET price = 0").stdout
+
+
+@pytest.mark.parametrize("copy", ["base", "spare"])
+def test_the_copies_are_out_of_the_agents_reach(desktop, copy):
+    argv = ["psql", "-X", "-h", "127.0.0.1", "-U", "clerk", "-d", f"store__{copy}", "-c", "UPDATE parts SET price = 0"]
+    done = desktop.run(argv, env={"PGPASSWORD": "clerk"})
+    assert done.returncode != 0 and b"UPDATE" not in done.stdout
+    assert count(desktop.companions["store"], base=True) == {"n": 500, "price": 187875.0}
+
+
+def test_rows_too_large_to_read_are_the_agents_fault(desktop):
+    assert b"INSERT 0 1" in as_clerk(desktop, "INSERT INTO parts (id, name) VALUES (9, repeat('x', 9000000))"
+                                     " ON CONFLICT (id) DO UPDATE SET name = repeat('x', 9000000)").stdout  # fmt: skip
+    check = Check("sql", lambda final: (bool(desktop.companions["store"].sql("SELECT * FROM parts")), ""))
+    with pytest.raises(AnswerTooLarge, match="more than 6 MiB"):
+        check.test(None)
+    assert check(None).outcome == "fail"
+
+
+def test_a_transaction_that_works_on_does_not_keep_the_evaluator_from_reading(desktop):
+    sql = "BEGIN; LOCK TABLE parts; SELECT pg_sleep(100)"
+    argv = ["psql", "-X", "-h", "127.0.0.1", "-U", "clerk", "-d", "store", "-c", sql]
+    desktop.guest.launch(argv, env={"PGPASSWORD": "clerk"}, cwd="/")
+    locked = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'parts'::regclass"
+    while not desktop.companions["store"].sql(locked):
+        time.sleep(0.05)
+    assert count(desktop.companions["store"])["n"] == 500
