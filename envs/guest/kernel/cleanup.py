@@ -13,7 +13,7 @@ from deskgym.envs.guest.errors import KernelFailed
 from deskgym.envs.guest.processes import process_table
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock", "/var/crash", "/run/screen")
-"""Where anybody may make files; ``tests/envs/guest/test_kernel_sandbox.py`` looks for others."""
+"""Where anybody may make files; ``tests/envs/guest/kernel/test_kernel_sandbox.py`` looks for others."""
 
 _LEAST = {"fs/mqueue/queues_max": "0", "kernel/keys/maxbytes": "1"}
 """Limits in /proc/sys of what no file names: without /dev/mqueue message queues, and keys in the Linux kernel."""

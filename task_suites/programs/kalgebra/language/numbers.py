@@ -2,7 +2,7 @@
 
 Every function here takes and returns float, complex or bool. Where Analitza's result is odd it is kept, since
 the real program shows and plots that: ``arccot`` computes arsinh, ``implies(a, b)`` is ``a or not b``,
-``factorial`` wraps at 2**32. ``tests/task_suites/science/test_expressions.py`` compares it with ``calgebra``.
+``factorial`` wraps at 2**32. ``tests/task_suites/programs/kalgebra/test_expressions.py`` compares it with ``calgebra``.
 """
 
 from __future__ import annotations

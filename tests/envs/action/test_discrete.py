@@ -786,7 +786,7 @@ def test_what_the_masks_allow_can_be_done_in_kalgebra(kalgebra):
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_the_python_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    page = (Path(__file__).parents[2] / "docs" / "discrete.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "discrete.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     monkeypatch.syspath_prepend(tmp_path)
     names = {}
@@ -801,5 +801,5 @@ def test_the_python_of_the_page_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_page_names_every_verb():
-    page = (Path(__file__).parents[2] / "docs" / "discrete.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "discrete.md").read_text()
     assert all(f"`{verb}`" in page for verb in VERBS)

@@ -25,7 +25,7 @@ from deskgym.envs.errors import ActionError
 from deskgym.wrappers import OpenAIComputerUse, RecordEpisode, Recording
 from deskgym.wrappers.action.openai_computer_use import SCHEMA
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SIZE = (160, 120)
 
 

@@ -443,7 +443,10 @@ print("end")
 def test_a_plain_script_needs_no_guard_and_no_close():
     pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning:torch", "-", os.path.dirname(__file__)],
+        [
+            sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning:torch", "-",
+            os.path.dirname(os.path.dirname(__file__)),
+        ],
         input=SCRIPT, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("begin\nend\n", "", 0)

@@ -12,17 +12,17 @@ import pytest
 import deskgym
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parents[2]
 SYSTEM_PYTHON = "/usr/bin/python3"
 ALWAYS = (
     "machines/test_conformance.py",
-    "machines/test_sandbox_boundary.py",
+    "machines/sandbox/test_sandbox_boundary.py",
     "provision/test_companions.py",
 )
 SAMPLED = (
-    "machines/test_sandbox_death.py",
-    "machines/test_live.py",
-    "machines/test_image_build.py",
+    "machines/sandbox/test_sandbox_death.py",
+    "machines/live/test_live.py",
+    "machines/image/test_image_build.py",
     "provision/test_companion_postgresql.py",
     "provision/test_layers.py",
     "provision/test_tool_environments.py",

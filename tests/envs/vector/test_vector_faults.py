@@ -268,7 +268,7 @@ def trainer():
 
     def start(what, machine="fake"):
         process = subprocess.Popen(
-            [sys.executable, "-c", TRAINER, os.path.dirname(__file__), what, machine],
+            [sys.executable, "-c", TRAINER, os.path.dirname(os.path.dirname(__file__)), what, machine],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         processes.append(process)

@@ -16,7 +16,7 @@ from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks import files, programs, services
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "envs" / "provision"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "envs" / "provision"))
 from shop_service import SHOP  # noqa: E402
 
 pytestmark = pytest.mark.sandbox

@@ -11,7 +11,7 @@ import pytest
 
 from deskgym.task_suites import load_suite
 
-PAGE = (Path(__file__).parents[2] / "docs" / "programs.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "programs.md").read_text()
 
 
 @pytest.fixture

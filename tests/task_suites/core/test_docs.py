@@ -9,7 +9,7 @@ import pytest
 from deskgym.envs.episode import TaskLike, TaskSource
 from deskgym.task_suites.core.suite import TaskSuite
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

@@ -18,7 +18,7 @@ from deskgym.task_suites import SUITES, find_entry, load_suite, suites
 from deskgym.task_suites.core import discovery
 from deskgym.task_suites.programs import Program, load_program, program_names
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROGRAM = """
 from deskgym.task_suites.core.program import Program
 

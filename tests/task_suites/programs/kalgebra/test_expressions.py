@@ -42,7 +42,7 @@ SESSIONS = [
     for line in Path(__file__).with_name("kalgebra_differential.txt").read_text().splitlines()
     if line and not line.startswith("# ")
 ]
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 TASKS = REPOSITORY / "../shared/upstream/scienceboard/tasks/VM/KAlgebra"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-UPSTREAM = (Path(__file__).parents[3] / "../shared/upstream/scienceboard").resolve()
+UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/scienceboard").resolve()
 GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
 
 given = pytest.mark.skipif(not GIVEN, reason="ScienceBoard's own task files are not at ../shared/upstream/scienceboard")

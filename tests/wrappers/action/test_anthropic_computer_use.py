@@ -25,7 +25,7 @@ from deskgym.envs.errors import ActionError
 from deskgym.wrappers import AnthropicComputerUse, DownscaleScreenshot
 from deskgym.wrappers.action.anthropic_computer_use import SCHEMAS, TOOLSET
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SIZE = (160, 120)
 OLD, MIDDLE, NEW = "computer_20241022", "computer_20250124", "computer_20251124"
 
