@@ -96,7 +96,7 @@ def test_a_wrong_folder_is_an_error_at_once(tmp_path):
 
 def test_a_file_with_mistakes_is_listed_with_them_and_hides_no_other(source):
     tasks = source(KAlgebra_A_01=file_of(CURVE, extra=1), KAlgebra_A_02=file_of(CURVE))
-    with pytest.warns(UserWarning, match=r"1 of ScienceBoard's task files .* VM/KAlgebra/A-01.json:\d+: extra"):
+    with pytest.warns(UserWarning, match=r"1 of ScienceBoard's tasks .* VM/KAlgebra/A-01.json:\d+: extra"):
         assert tasks.ids() == ["KAlgebra/A-02", "KAlgebra/A-01"]
     row = tasks.describe("KAlgebra/A-01")
     assert row["supported"] is False and "extra" in row["reason"]
