@@ -29,12 +29,12 @@ for entry in company.tickets():
         description=f"Reported on {opened:%d %B %Y} at {opened:%H:%M}.",
         resolution="Done as asked." if entry["closed"] else None,
     )  # fmt: skip
-    Ticket.objects.filter(pk=ticket.pk).update(created=opened, modified=opened)
     for k, (agent, comment) in enumerate(entry["replies"], 1):
         FollowUp.objects.create(
             ticket=ticket, date=opened + timedelta(minutes=10 * k), title="Comment", public=True,
             user=agents[agent], comment=comment,
         )  # fmt: skip
+    Ticket.objects.filter(pk=ticket.pk).update(created=opened, modified=opened)  # a reply saves its ticket
 guides = KBCategory.objects.create(name="How to", title="How to", slug="how-to", description="Short guides.")
 for title in company.ARTICLES:
     KBItem.objects.create(
