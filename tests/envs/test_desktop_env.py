@@ -271,7 +271,6 @@ def test_all_four_ids_are_registered():
 @pytest.mark.parametrize(
     ("env_id", "options", "message"),
     [
-        ("deskgym/BPM-v0", {}, "suite 'bpm' has no tasks yet"),
         ("deskgym/Science-v0", {"task": "kalgebra/plot-2dd"}, "plot-2d"),
         ("deskgym/Science-v0", {"split": "validation"}, "train"),
         ("deskgym/Science-v0", {"source": "osworld"}, "unknown source 'osworld'"),

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.episode import Bursts, Element, Screen
+from deskgym.envs.episode import Bursts, Screen
 from deskgym.envs.errors import SetupError
+from deskgym.task_suites.programs.toolkits.scripts import click
 
-DEADLINE = 10.0
+DEADLINE = 20.0
 _POLL = 0.02
-
-
-def _click(element: Element) -> Action:
-    return Action("click", *element.center)
 
 
 def _until(what: str, holds: Callable[[], bool]) -> None:
@@ -33,14 +30,14 @@ def _until(what: str, holds: Callable[[], bool]) -> None:
 
 def sheet(screen: Screen, name: str) -> Bursts:
     """Bring a sheet to the front."""
-    yield [_click(screen.find(role="page tab", name=name))]
+    yield [click(screen.find(role="page tab", name=name))]
     _until(f"the sheet {name!r}", lambda: bool(screen.find_all(role="table", name=f"Sheet {name}")))
 
 
 def select(screen: Screen, range: str) -> Bursts:
     """Select cells of the sheet in front, such as ``B2:B9``, through the Name Box."""
     box = screen.find(role="text")
-    yield [_click(box), Action("press", keys=("ctrl", "a")), Action("type", text=f"{range}\n")]
+    yield [click(box), Action("press", keys=("ctrl", "a")), Action("type", text=f"{range}\n")]
 
     def selected() -> bool:
         tables = screen.find_all(role="table")
@@ -64,14 +61,14 @@ def fill(screen: Screen, range: str, text: str) -> Bursts:
 def menu(screen: Screen, path: list[str]) -> Bursts:
     """Open a menu and choose an item of it, or of a menu in it."""
     for name in path[:-1]:
-        yield [_click(screen.find(role="menu", name=name))]
-    yield [_click(screen.find(name=path[-1]))]
+        yield [click(screen.find(role="menu", name=name))]
+    yield [click(screen.find(name=path[-1]))]
 
 
 def choose(screen: Screen, option: str, window: str, nth: int = 0) -> Bursts:
     """Choose an option in the ``nth`` drop-down list of a dialog."""
-    yield [_click(screen.find(role="toggle button", window=window, nth=nth))]
-    yield [_click(screen.find(role="table cell", name=option))]
+    yield [click(screen.find(role="toggle button", window=window, nth=nth))]
+    yield [click(screen.find(role="table cell", name=option))]
 
 
 def only(screen: Screen, header: str, value: str) -> Bursts:
@@ -82,10 +79,10 @@ def only(screen: Screen, header: str, value: str) -> Bursts:
         with suppress(SetupError):
             screen.find(role="check box", name="All", timeout=DEADLINE / 4)
             break
-    yield [_click(screen.find(role="check box", name="All"))]
+    yield [click(screen.find(role="check box", name="All"))]
     row = screen.find(role="table cell", name=value)
     yield [Action("click", screen.find(role="check box", name="All").x + 8, row.center[1])]
-    yield [_click(screen.find(role="push button", name="OK"))]
+    yield [click(screen.find(role="push button", name="OK"))]
 
 
 def field(screen: Screen, name: str, to: str) -> Bursts:
@@ -114,13 +111,14 @@ def condition(screen: Screen, option: str, value: str, style: str) -> Bursts:
     screen.find(role="label", name="Apply Style:", window=dialog)
     _until("the condition", lambda: len(screen.find_all(role="toggle button", window=dialog)) == 3)
     lists = sorted(screen.find_all(role="toggle button", window=dialog), key=lambda element: (element.y, element.x))
-    yield [_click(lists[1])]
-    yield [_click(screen.find(role="table cell", name=option))]
-    yield [_click(lists[2])]
-    yield [_click(screen.find(role="table cell", name=style))]
+    yield [click(lists[1])]
+    yield [click(screen.find(role="table cell", name=option))]
+    yield [click(lists[2])]
+    yield [click(screen.find(role="table cell", name=style))]
     entry = min(screen.find_all(role="text", window=dialog), key=lambda element: element.y)
-    yield [_click(entry), Action("type", text=value)]
-    yield [_click(screen.find(role="push button", name="OK", window=dialog))]
+    yield [click(entry), Action("press", keys=("ctrl", "a")), Action("type", text=value)]
+    screen.find(role="text", window=dialog, text=value)
+    yield [click(screen.find(role="push button", name="OK", window=dialog))]
 
 
 def save(screen: Screen) -> Bursts:
@@ -129,16 +127,7 @@ def save(screen: Screen) -> Bursts:
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {
-    "calc.sheet": sheet,
-    "calc.select": select,
-    "calc.enter": enter,
-    "calc.fill": fill,
-    "calc.menu": menu,
-    "calc.choose": choose,
-    "calc.only": only,
-    "calc.field": field,
-    "calc.awaits_sheet": awaits_sheet,
-    "calc.condition": condition,
-    "calc.save": save,
+    f"calc.{macro.__name__}": macro
+    for macro in (sheet, select, enter, fill, menu, choose, only, field, awaits_sheet, condition, save)
 }
 """By the names that task files use."""
