@@ -21,6 +21,11 @@ def enter(request: HttpRequest, name: str, token: str) -> HttpResponse:
 
 
 urlpatterns = [
+    # Where a ticket's page links to for a submitter who is an agent: Django's admin, which nobody may enter.
+    path(
+        "people/",
+        include(([path("<object_id>/", lambda *_, **__: HttpResponseForbidden(), name="auth_user_change")], "admin")),
+    ),
     path("enter/<str:name>/<str:token>/", enter),
     path("", include("helpdesk.urls", namespace="helpdesk")),
 ]
