@@ -8,6 +8,7 @@ makes pages small with ``chromium.overview`` first, which shows them whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Element, Screen
@@ -23,12 +24,12 @@ def overview(screen: Screen) -> Bursts:
 
 def go(screen: Screen, url: str, shows: str, as_: str = "heading") -> Bursts:
     """Type an address, delete what the address bar adds to it, and wait for an element of the page."""
-    yield [
-        Action("press", keys=("ctrl", "l")),
-        Action("type", text=url),
-        Action("press", keys=("delete",)),
-        Action("press", keys=("enter",)),
-    ]
+    yield [Action("press", keys=("ctrl", "l"))]
+    bar = partial(screen.find, role="entry", name="Address and search bar", timeout=_TIMEOUT)
+    bar(state="focused")
+    yield [Action("type", text=url)]
+    bar(text=f"{url}*")
+    yield [Action("press", keys=("delete",)), Action("press", keys=("enter",))]
     _find(screen, shows, as_)
 
 

@@ -9,8 +9,6 @@ from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.chromium.program import open_ as open_chromium
 from deskgym.task_suites.programs.helpdesk.service import PORT
 
-ADDRESS = f"http://127.0.0.1:{PORT}"
-
 
 def open_(setup: Setup, page: str = "/tickets/", persona: str = "maya") -> None:
     """Open a page of the helpdesk.
@@ -25,4 +23,5 @@ def open_(setup: Setup, page: str = "/tickets/", persona: str = "maya") -> None:
     """
     secret = setup.companions["helpdesk"].secrets["HELPDESK_SECRET"]
     token = hmac.new(secret.encode(), persona.encode(), hashlib.sha256).hexdigest()
-    open_chromium(setup, f"{ADDRESS}/enter/{persona}/{token}/?to={page}", title="*Powered by django-helpdesk")
+    url = f"http://127.0.0.1:{PORT}/enter/{persona}/{token}/?to={page}"
+    open_chromium(setup, url, title="*Powered by django-helpdesk")

@@ -20,12 +20,9 @@ def enter(request: HttpRequest, name: str, token: str) -> HttpResponse:
     return redirect(request.GET.get("to", "/tickets/"))
 
 
+admin = ([path("<object_id>/", lambda *_, **__: HttpResponseForbidden(), name="auth_user_change")], "admin")
 urlpatterns = [
-    # Where a ticket's page links to for a submitter who is an agent: Django's admin, which nobody may enter.
-    path(
-        "people/",
-        include(([path("<object_id>/", lambda *_, **__: HttpResponseForbidden(), name="auth_user_change")], "admin")),
-    ),
+    path("people/", include(admin)),  # a ticket that an agent opened links there; nobody may enter
     path("enter/<str:name>/<str:token>/", enter),
     path("", include("helpdesk.urls", namespace="helpdesk")),
 ]
