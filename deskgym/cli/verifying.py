@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import gymnasium
 
 SHARES = 4
-"""Into how many shares each worker's work is cut: they are done at different times."""
+"""Into how many shares each worker's work is cut at least: they are done at different times."""
+SHARE = 60
+"""How many attempts a share has at most: what is done is reported, and kept, share by share."""
 
 MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
 
@@ -38,7 +40,7 @@ def verify(
     if workers == 1:
         yield from _play_all(make_env, resets, seed, attempts)
         return
-    size = -(-len(attempts) // (workers * SHARES))
+    size = min(SHARE, -(-len(attempts) // (workers * SHARES)))
     shares = [attempts[k : k + size] for k in range(0, len(attempts), max(1, size))]
     for reports in run_jobs(partial(_play_share, make_env, resets, seed), shares, workers):
         yield from reports
