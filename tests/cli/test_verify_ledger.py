@@ -150,15 +150,15 @@ def test_what_a_busy_machine_spoils_is_played_again_and_named(cli, folder, monke
 
     spoiled = []
 
-    def play(env, agent, **given):
+    def rollout(env, agent, **given):
         result = original(env, agent, **given)
         if not spoiled:
             spoiled.append(result.task)
             return type(result)(**{**result.__dict__, "outcome": "error", "score": None, "message": "too slow"})
         return result
 
-    original = verifying.play
-    monkeypatch.setattr(verifying, "play", play)
+    original = verifying.rollout
+    monkeypatch.setattr(verifying, "rollout", rollout)
     status, out, err = cli("verify", str(folder), *FAKE, "--retry", "--json")
     assert status == 0 and "flaky" in err
     assert json.loads(out)["flaky"] == [f"{spoiled[0].split('#')[0]}: oracle seed 0: error: too slow"]
