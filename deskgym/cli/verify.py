@@ -19,6 +19,7 @@ from deskgym.cli.tasks import describe
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
     from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
+    from deskgym.task_suites.core.verify.inputs import ProofInputs
     from deskgym.task_suites.core.verify.ledger import Ledger
 
 KEPT_WITH = {"machine": "sandbox", "mode": "corrected"} | dict.fromkeys(
@@ -75,18 +76,23 @@ class Plan:
 
     Attributes:
         attempts: by task.
+        inputs: by task, what its proof depends on before it is played; where proofs are kept.
         unsupported: tasks that cannot be played, with the reason.
         unchanged: tasks whose proof holds.
         sampled: the seed of the sample, or None.
     """
 
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    inputs: dict[str, ProofInputs] = field(default_factory=dict)
     unsupported: dict[str, str] = field(default_factory=dict)
     unchanged: list[str] = field(default_factory=list)
     sampled: int | None = None
 
 
 def _play(arguments: argparse.Namespace) -> int:
+    from deskgym.task_suites.core.verify.attempts import problems_of
+    from deskgym.task_suites.core.verify.ledger import proof_of
+
     source, resets = tasks_of(arguments), arguments.resets or 3
     ledger = _ledger(arguments, source)
     plan = _plan(arguments, source, ledger)
@@ -99,7 +105,7 @@ def _play(arguments: argparse.Namespace) -> int:
         task = report.attempt.task
         reports[task].append(report)
         if ledger is not None and len(reports[task]) == len(plan.attempts[task]):
-            _keep(source, ledger, task, reports[task])
+            ledger.keep(task, None if problems_of(reports[task]) else proof_of(plan.inputs[task], reports[task]))
 
     attempts = [attempt for each in plan.attempts.values() for attempt in each]
     play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
@@ -136,6 +142,7 @@ def _ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | None:
 
 def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | None) -> Plan:
     from deskgym.task_suites.core.verify.attempts import attempts_of
+    from deskgym.task_suites.core.verify.inputs import Provable
 
     plan, tasks = Plan(), matching(arguments)
     if arguments.sample is not None:
@@ -149,6 +156,8 @@ def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | No
         row = describe(source, task, arguments.machine)
         if row["supported"]:
             plan.attempts[task] = attempts_of(task, row["wrong_attempts"])
+            if ledger is not None and isinstance(source, Provable):
+                plan.inputs[task] = source.proof_inputs(task).read()
         else:
             plan.unsupported[task] = row["reason"]
     return plan
@@ -169,16 +178,6 @@ def _reason(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | 
     other = proof.other_versions(inputs) if arguments.strict_versions else {}
     changed = ", ".join(f"{name} {versions}" for name, versions in other.items())
     return proof.stale(inputs) or (f"other versions: {changed}" if changed else "")
-
-
-def _keep(source: TaskSource, ledger: Ledger, task: str, reports: Sequence[AttemptReport]) -> None:
-    """A task's proof into the ledger; out of it what is not proven any more."""
-    from deskgym.task_suites.core.verify.attempts import problems_of
-    from deskgym.task_suites.core.verify.inputs import Provable
-    from deskgym.task_suites.core.verify.ledger import proof_of
-
-    if isinstance(source, Provable):
-        ledger.keep(task, None if problems_of(reports) else proof_of(source.proof_inputs(task), reports))
 
 
 def play_attempts(

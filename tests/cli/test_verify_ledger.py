@@ -170,3 +170,17 @@ def test_a_reward_for_a_wrong_attempt_is_never_taken_for_bad_luck(cli, folder):
     path.write_text(path.read_text().replace("abs: 0", "abs: 999"))
     status, out, _ = cli("verify", str(folder), *FAKE, "--retry", "--json")
     assert status == 1 and json.loads(out)["flaky"] == []
+
+
+def test_a_change_while_it_is_played_ends_the_proof(cli, folder, monkeypatch):
+    from deskgym.cli import verifying
+
+    def rollout(env, agent, **given):
+        path = folder / "one.yaml"
+        path.write_text(path.read_text().replace("[1, 99]", "[1, 98]", 1))
+        return original(env, agent, **given)
+
+    original = verifying.rollout
+    monkeypatch.setattr(verifying, "rollout", rollout)
+    assert played(cli, folder) == ["sums/one", "sums/two"]
+    assert played(cli, folder) == ["sums/one"]

@@ -49,6 +49,11 @@ class ProofInputs:
         """A digest of the modules' sources."""
         return digest_of_sources(self.modules)
 
+    def read(self) -> ProofInputs:
+        """The same, its digests taken now: what is changed later does not count."""
+        _ = self.file, self.code
+        return self
+
     @cached_property
     def versions(self) -> dict[str, str]:
         """The versions of packages and libraries on this machine; "" for what is not installed."""
