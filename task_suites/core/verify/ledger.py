@@ -118,7 +118,8 @@ class Ledger:
             old = self.proofs.pop(task, None)
             if proof and old and (old.file, old.code) == (proof.file, proof.code) and old.resets > proof.resets:
                 proof = old
-            self._write({**self.proofs, **({task: proof} if proof else {})})
+            if proof or old:
+                self._write({**self.proofs, **({task: proof} if proof else {})})
 
     def retain(self, tasks: Iterable[str]) -> None:
         """Remove the proofs of all other tasks: they are gone."""
