@@ -18,7 +18,7 @@ from deskgym.task_suites.core.verify.inputs import ProofInputs
 from deskgym.task_suites.core.verify.sources import LEDGER
 from deskgym.task_suites.suites import ENTRIES
 
-_SUITES = Path(__file__).parents[2]
+_SUITES = Path(__file__).resolve().parents[2]
 
 
 def ledger_path(suite: str) -> Path:
