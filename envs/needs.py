@@ -10,7 +10,7 @@ from typing import Any
 
 from deskgym.envs.errors import near
 
-_LOWEST = {"memory_mb": 64, "disk_mb": 16, "processes": 16, "elements": 1}
+_LEGAL = {"memory_mb": (64, 1 << 24), "disk_mb": (16, 1 << 24), "processes": (16, 1 << 22), "elements": (1, 1 << 20)}
 _LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
 
 
@@ -59,10 +59,10 @@ class Needs:
     plugins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, lowest in _LOWEST.items():
+        for name, (least, most) in _LEGAL.items():
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < lowest):
-                raise ValueError(f"{name}={value!r}; legal is a whole number from {lowest} up")
+            if value is not None and (type(value) is not int or not least <= value <= most):
+                raise ValueError(f"{name}={value!r}; legal is a whole number from {least} to {most}")
         if not isinstance(self.glx, bool):
             raise ValueError(f"glx={self.glx!r}; legal is true or false")
         seconds = self.element_deadline

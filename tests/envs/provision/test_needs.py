@@ -37,7 +37,8 @@ def suite(folder, setup="write: {path: /tmp/x, text: x}", **needs):
     ("values", "message"),
     [
         ({"memory": 3}, "unknown need 'memory'; legal are memory_mb, .*; did you mean 'memory_mb'"),
-        ({"memory_mb": 3}, "memory_mb=3; legal is a whole number from 64 up"),
+        ({"memory_mb": 3}, "memory_mb=3; legal is a whole number from 64 to 16777216"),
+        ({"processes": 10**9}, "processes=1000000000; legal is a whole number from 16 to"),
         ({"memory_mb": True}, "memory_mb=True; legal"),
         ({"glx": "yes"}, "glx='yes'; legal is true or false"),
         ({"element_deadline": 0}, "element_deadline=0; legal are seconds above 0"),
