@@ -17,10 +17,10 @@ def _tickets() -> dict[int, dict[str, Any]]:
 
 
 def ticket(number: int) -> dict[str, Any]:
-    """A ticket: number, title, queue, priority, owner ("" for nobody), whether it is closed, submitter."""
+    """A ticket: number, title, queue, priority, owner (first name, "" for nobody), whether it is closed, submitter."""
     found = _tickets()[number]
     return {**{key: found[key] for key in ("number", "title", "queue", "closed", "submitter")},
-            "owner": found["owner"] or "", "priority": PRIORITIES[found["priority"]]}  # fmt: skip
+            "owner": (found["owner"] or "").title(), "priority": PRIORITIES[found["priority"]]}  # fmt: skip
 
 
 def open_count(queue: str, priority: str) -> int:
