@@ -32,4 +32,3 @@ def open_count(queue: str, priority: str) -> int:
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {"helpdesk.ticket": ticket, "helpdesk.open_count": open_count}
-"""By the names that task files use."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from deskgym.envs.provision.layers import LayerRecipe
-from deskgym.envs.provision.services import Daemon, Postgresql, Ready, ServiceSpec
+from deskgym.envs.provision.services import Daemon, Files, Postgresql, Ready, ServiceSpec
 from deskgym.envs.provision.tool_environments import ToolEnvironment
 from deskgym.task_suites.programs.postgresql.server import CLUSTER, SERVER, SOCKET, START, STOP
 
 HERE = Path(__file__).parent
 SITE = "/opt/deskgym/helpdesk"
+UPLOADS = "/var/lib/deskgym-helpdesk"
 PORT = 8000
 USER = "www-data"
 
@@ -23,6 +24,7 @@ COMPANY = LayerRecipe(
     "helpdesk",
     f"""
     chmod 755 {SITE}
+    install -d -o {USER} -g {USER} {UPLOADS}
     {START} >/dev/null
     setpriv --reuid=postgres --regid=postgres --clear-groups psql -qc 'CREATE ROLE "{USER}" LOGIN'
     setpriv --reuid=postgres --regid=postgres --clear-groups createdb -O {USER} helpdesk
@@ -36,7 +38,6 @@ COMPANY = LayerRecipe(
     environment=_SETTINGS,
     user="guest",
 )
-"""The application with its database filled."""
 
 SERVICE = ServiceSpec(
     "helpdesk",
@@ -54,7 +55,7 @@ SERVICE = ServiceSpec(
         ),
     ),
     ports=(PORT,),
-    data=(Postgresql("helpdesk", socket=SOCKET),),
+    data=(Postgresql("helpdesk", socket=SOCKET), Files(UPLOADS)),
     user="postgres",
     layers=(COMPANY,),
     secrets=("HELPDESK_SECRET",),
