@@ -7,6 +7,9 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
+from deskgym.task_suites import load_suite
+from deskgym.task_suites.suites import ENTRIES
+
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/wrappers.md")
 BLOCKS = [
@@ -18,6 +21,12 @@ BLOCKS = [
 
 def test_there_is_python_to_run():
     assert len(BLOCKS) >= 3
+
+
+def test_the_table_of_suites_is_that_of_the_registry():
+    table = re.findall(r"^\| `(\w+)` \| `(deskgym/[\w-]+)` \|.*\| (\d+) \|$", (ROOT / "README.md").read_text(), re.M)
+    wanted = [(entry.name, entry.gym_id, str(len(load_suite(entry.name).ids()))) for entry in ENTRIES]
+    assert sorted(table) == sorted(wanted)
 
 
 @pytest.mark.slow
