@@ -332,7 +332,7 @@ import json, os, subprocess, sys
 from deskgym.benchmarks.soak_tasks import SCRIPT, SoakTasks
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines import sandbox_snapshots
+from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 def resize(folder, size):
@@ -371,7 +371,7 @@ os.unlink(state / "fill")
 said["room again"] = attempt(env)
 env.close()
 sandbox_snapshots.tmpfs_has_user_attributes = lambda: False  # writes go to a folder of the cache
-from deskgym.envs.machines import sandbox
+from deskgym.envs.machines.sandbox import machine as sandbox
 sandbox._host.cache_clear()
 env = make(pool={"depth": 1})
 env.reset()
@@ -397,7 +397,7 @@ def test_full_disks_of_the_host():
     for case in ("no cache", "no state"):
         kind, message = said[case]
         assert kind == "start_failed" and "No space left on device" in message
-    assert said["room"] is True and said["room again"] is True
+    assert said["room"] is True and said["room again"] is True, said
     assert all(isinstance(end, bool) or end[0] == "start_failed" for end in said["state full later"])
     assert "No space left on device" in said["writes"] and len(said["end"]) == 1
     assert said["after"][-1] is True and len(said["left"]) <= 1, said

@@ -101,6 +101,7 @@ class SandboxMachine(Machine):
         from deskgym.envs.guest.client import GuestClient
 
         host = _host(self.runtime)
+        runtime = build_guest_runtime(self.config.plugins)  # first: without room for it nothing else is begun
         self._owner = os.getpid()
         if below is not None:
             sandbox_snapshots.hold(below)
@@ -116,7 +117,7 @@ class SandboxMachine(Machine):
             config=self.config,
             ids=host.ids,
             rootfs=host.rootfs,
-            guest=build_guest_runtime(self.config.plugins),
+            guest=runtime,
             libraries=libraries,
             locale=build_locale(self.config.locale) if self.config.locale is not None else None,
             interpreter=find_interpreter(),
