@@ -1,15 +1,21 @@
-"""In CI some long tests take a random third of their cases, and a test that fails runs once more at the end, alone.
+"""What all tests share: which need a sandbox or a virtual machine, what CI samples, and what it runs twice.
 
-What passes then is printed as flaky, and few may.
+Tests marked ``sandbox`` or ``qemu`` are skipped where there is none, with the reason; in CI they fail. There some long
+tests take a random third of their cases, and a test that fails runs once more at the end, alone: what passes then is
+printed as flaky, and few may.
 """
 
 import os
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from deskgym.envs.errors import MachineError
+from deskgym.envs.machines.base import MachineConfig
 
 FLAKY_AT_MOST = 3
 """More flaky tests than this make the run red."""
@@ -25,6 +31,38 @@ SAMPLE = "DESKGYM_SAMPLE_SEED"
 def pytest_addoption(parser):
     again = "run what failed once more at the end, alone; the default where CI=true"
     parser.addoption("--again", action="store_true", default=os.environ.get("CI") == "true", help=again)
+
+
+@cache
+def why_no_sandbox():
+    from deskgym.envs.machines.sandbox.machine import SandboxMachine
+
+    try:
+        with SandboxMachine(MachineConfig(screen_size=None)):
+            return ""
+    except MachineError as error:
+        return str(error)
+
+
+@cache
+def why_no_qemu():
+    from deskgym.envs.machines.image import find_image
+    from deskgym.envs.machines.qemu.host import find_qemu
+
+    try:
+        find_qemu()
+        find_image("science").verify()
+        return ""
+    except MachineError as error:
+        return str(error)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    for mark, why_not in (("sandbox", why_no_sandbox), ("qemu", why_no_qemu)):
+        if item.get_closest_marker(mark) and (reason := why_not()):
+            missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+            missing(f"no {mark} here: {reason}")
 
 
 @pytest.fixture

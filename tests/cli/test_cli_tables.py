@@ -14,9 +14,6 @@ from deskgym.agents import ConstantAgent, OracleAgent, RandomAgent, make_agent, 
 from deskgym.agents.constant import options, unanswerable
 from deskgym.agents.random_texts import random_text
 from deskgym.envs.action.actions import Action
-from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.viewer.page import write_page
 from deskgym.wrappers import RecordEpisode, Recording
 from deskgym.wrappers.recording.recording import STEPS, find_recordings
@@ -24,16 +21,6 @@ from deskgym.wrappers.recording.recording import STEPS, find_recordings
 EVIL = "</template></script><script>alert('hi')</script>"
 PLOT = ("instruction", "dialogue", "feedback", "plot")
 DRAW = "figure, axes = plt.subplots()\naxes.plot([1, 3, 2])"
-
-
-@pytest.fixture(autouse=True)
-def _sandbox_or_skip(request):
-    if request.node.get_closest_marker("sandbox"):
-        try:
-            with SandboxMachine(MachineConfig(screen_size=None)):
-                pass
-        except MachineError as error:
-            pytest.skip(f"no sandbox here: {error}")
 
 
 def make(**kwargs):
@@ -119,11 +106,8 @@ def run_texts(env, seed):
 def recorded(tmp_path_factory):
     """A dialogue solved by its oracle; a turn with a figure, an error and hostile texts; one that is cut off."""
     folder = tmp_path_factory.mktemp("recorded")
-    try:
-        env = RecordEpisode(make(task="penguins/ines/private", episode="dialogue", observation=PLOT), folder)
-        run_episode(env, OracleAgent(), seed=0)
-    except MachineError as error:
-        pytest.skip(f"no sandbox here: {error}")
+    env = RecordEpisode(make(task="penguins/ines/private", episode="dialogue", observation=PLOT), folder)
+    run_episode(env, OracleAgent(), seed=0)
     env.close()
     env = RecordEpisode(make(task="penguins/ines/normal/mean-mass", observation=PLOT), folder)
     env.reset(seed=1)

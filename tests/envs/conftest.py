@@ -1,30 +1,12 @@
-"""A desktop of processes, shared by the tests of one file. Tests marked ``sandbox`` are skipped where there is none."""
+"""A desktop of processes, shared by the tests of one file."""
 
 import shutil
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
-from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
-
-
-@cache
-def why_no_sandbox():
-    try:
-        with SandboxMachine(MachineConfig(screen_size=None)):
-            return ""
-    except MachineError as error:
-        return str(error)
-
-
-@pytest.fixture(autouse=True)
-def _sandbox_or_skip(request):
-    if request.node.get_closest_marker("sandbox") and (reason := why_no_sandbox()):
-        pytest.skip(f"no sandbox here: {reason}")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
@@ -16,13 +16,8 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[SandboxMachine]:
-    machine = SandboxMachine(MachineConfig(screen_size=(640, 480), processes=200))
-    try:
-        machine.start()
-    except MachineError as error:
-        pytest.skip(f"no sandbox here: {error}")
-    yield machine
-    machine.stop()
+    with SandboxMachine(MachineConfig(screen_size=(640, 480), processes=200)) as machine:
+        yield machine
 
 
 @pytest.fixture

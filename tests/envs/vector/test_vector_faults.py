@@ -17,9 +17,7 @@ from vector_fakes import DONE, WAIT, gone, tricky, wait_until
 
 from deskgym.envs import vector_env
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.host import runtime_folder
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.vector_env import DesktopVectorEnv
 
 MODES = list(AutoresetMode)
@@ -309,15 +307,6 @@ def test_a_trainer_that_exits_without_closing_leaves_nothing(trainer):
 # --- real machines
 
 
-@pytest.fixture
-def sandbox():
-    try:
-        with SandboxMachine(MachineConfig(screen_size=None)):
-            pass
-    except MachineError as error:
-        pytest.skip(f"no sandbox here: {error}")
-
-
 def assert_no_machines(workers, machines):
     wait_until(lambda: all(map(gone, machines)), "the machines' end")
     left = [folder for pid in workers for folder in runtime_folder().glob(f"{pid}-*")]
@@ -325,7 +314,7 @@ def assert_no_machines(workers, machines):
 
 
 @pytest.mark.sandbox
-def test_the_machines_of_a_killed_worker_are_gone(sandbox, vector):
+def test_the_machines_of_a_killed_worker_are_gone(vector):
     env = vector(2, make=partial(tricky, machine="sandbox", pool={"depth": 1, "reserve_mb": 0}))
     env.reset(seed=1)
     env.step([WAIT] * 2)
@@ -344,7 +333,7 @@ def test_the_machines_of_a_killed_worker_are_gone(sandbox, vector):
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("what", ["idle", "step"])
-def test_the_machines_of_a_killed_trainer_are_gone(sandbox, trainer, what):
+def test_the_machines_of_a_killed_trainer_are_gone(trainer, what):
     process, folder, pids = trainer(what, "sandbox")
     assert len(pids) == 6
     process.kill()
@@ -354,7 +343,7 @@ def test_the_machines_of_a_killed_trainer_are_gone(sandbox, trainer, what):
 
 
 @pytest.mark.sandbox
-def test_a_machine_that_dies_costs_its_own_episode(sandbox, vector):
+def test_a_machine_that_dies_costs_its_own_episode(vector):
     env = vector(2, make=partial(tricky, machine="sandbox"))
     env.reset(seed=1)
     kill(env.call("machines")[1][0])

@@ -2,22 +2,12 @@
 
 import importlib.util
 import shutil
-import sys
-from collections import Counter
-from pathlib import Path
 
 import pytest
+from shop_service import PORT
 
-from deskgym.envs.errors import MachineError, SetupError
-from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
-from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.provision.companion_keeper import CompanionKeeper
-from deskgym.task_suites.core.task import Setup
+from deskgym.envs.errors import SetupError
 from deskgym.task_suites.hooks.browser import browser
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "envs" / "provision"))
-from shop_service import PORT, SHOP  # noqa: E402
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -27,24 +17,6 @@ pytestmark = [
 ]
 PROFILE = "/home/user/profile"
 SHOP_URL = f"http://127.0.0.1:{PORT}"
-
-
-@pytest.fixture(scope="module")
-def machine():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    try:
-        with SandboxMachine(MachineConfig(screen_size=None)) as machine:
-            keeper.give(machine, [SHOP], Counter())
-            yield machine
-    except MachineError as error:
-        pytest.skip(f"no sandbox here: {error}")
-    finally:
-        keeper.close()
-
-
-@pytest.fixture
-def setup(machine):
-    return Setup(machine, "demo/x")
 
 
 def orders(setup):

@@ -1,43 +1,13 @@
 """Hooks that speak to services, on a real desktop with a real companion beside it."""
 
-import sys
-from collections import Counter
-from pathlib import Path
-
 import pytest
 
-from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.calls import HostFile
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
-from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.provision.companion_keeper import CompanionKeeper
-from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks import files, programs, services
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "envs" / "provision"))
-from shop_service import SHOP  # noqa: E402
-
 pytestmark = pytest.mark.sandbox
-
-
-@pytest.fixture(scope="module")
-def machine():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    try:
-        with SandboxMachine(MachineConfig(screen_size=None)) as machine:
-            keeper.give(machine, [SHOP], Counter())
-            yield machine
-    except MachineError as error:
-        pytest.skip(f"no sandbox here: {error}")
-    finally:
-        keeper.close()
-
-
-@pytest.fixture
-def setup(machine):
-    return Setup(machine, "demo/x")
 
 
 def that(**data):

@@ -2,13 +2,11 @@
 
 import pytest
 
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.guest.kernel.cleanup import PLACES
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.image import find_image
 from deskgym.envs.machines.kernels import LIBRARIES, Kernel, KernelLimits
-from deskgym.envs.machines.qemu.host import find_qemu
 
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
 QEMU = pytest.param("qemu", marks=[pytest.mark.slow, pytest.mark.qemu])
@@ -19,11 +17,6 @@ def machine(request):
     options = {}
     if request.param == "qemu":
         options["accel"] = "tcg"
-        try:
-            find_qemu()
-            find_image("science").verify()
-        except MachineError as error:
-            pytest.skip(f"no virtual machine here: {error}")
     with create_machine(request.param, MachineConfig(screen_size=None, libraries=LIBRARIES), **options) as machine:
         yield machine
 
