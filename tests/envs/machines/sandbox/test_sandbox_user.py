@@ -12,7 +12,7 @@ import pytest
 import deskgym
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[3]
 SYSTEM_PYTHON = "/usr/bin/python3"
 ALWAYS = (
     "machines/test_conformance.py",
@@ -68,7 +68,7 @@ def test_as_an_ordinary_user(user, file, sampled):
     subprocess.run(["chmod", "-R", "a+rX", str(source)], check=True)
     done = subprocess.run(
         [str(shutil.which("runuser")), "-u", user, "--", SYSTEM_PYTHON, "-m", "pytest", "-q",
-         "-p", "no:cacheprovider", "-rs", f"tests/{file}",
+         "-p", "no:cacheprovider", "-rs", f"tests/envs/{file}",
          "-o", "markers=sandbox\nslow\nqemu"],
         cwd=source,
         env={
