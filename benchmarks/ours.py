@@ -102,7 +102,7 @@ def act(env: DesktopEnv, action: Action | str) -> tuple[dict[str, Any], dict[str
 def look_at(env: DesktopEnv, parts: Sequence[str]) -> None:
     """Observe these parts from the next step on: of one env, so that all are measured on the very same windows."""
     before, env.observer = env.observer, DesktopObserver(parts, env.screen_size, env.observer.max_elements)
-    env.observer.instruction = before.instruction
+    env.observer.instruction, env.observer.elements = before.instruction, before.elements
     env.observer.reads_elements |= env.discrete is not None
 
 
