@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from deskgym.task_suites.importers.lambdas import Lambda, LambdaError, compile_lambda
 
@@ -150,6 +150,21 @@ class Fields:
         """Note a mistake at ``key``; an empty one means the object itself."""
         self.file.fault(self.at(key) if key else self.path, message)
 
+    def read(self, readers: Readers) -> dict[str, Any]:
+        """The values of these keys, each read as it says; a key with a ``?`` may be missing."""
+        asked = {key.rstrip("?"): how for key, how in readers.items() if key[-1] != "?" or key[:-1] in self}
+        return {key: how(self, key) for key, how in asked.items()}
+
+    def known(self, key: str, names: Iterable[str], noun: str) -> str | None:
+        """A string that is one of ``names``; None, with the mistake noted, when it is none."""
+        name = self.text(key)
+        if name in names:
+            return name
+        if name:
+            legal = one_of(tuple(sorted(names)))
+            self.fault(key, f"{name!r} is no {noun}, legal are {legal}{hint(name, names)}")
+        return None
+
     def value(self, key: str) -> Json:
         """Any JSON value."""
         if key not in self:
@@ -284,6 +299,10 @@ class Fields:
     def _mistyped(self, key: str, kind: type) -> None:
         if key in self.data:
             self.fault(key, f"must be {_NAMES[kind]}, is {described(self.data[key])}")
+
+
+Readers: TypeAlias = Mapping[str, Callable[[Fields, str], Any]]
+"""How to read the keys of an object: each one's reader is given the object and the key."""
 
 
 def child(path: str, key: str) -> str:

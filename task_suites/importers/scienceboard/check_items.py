@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from deskgym.task_suites.importers.json_files import Json
-from deskgym.task_suites.importers.lambdas import Lambda
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 Primitive = Literal["ANS", "FAIL", "DONE"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckItem:
-    """One condition on the final state; a task is solved when all of its conditions hold."""
+    """One condition on the final state; a task is solved when all of its conditions hold.
 
-    type: ClassVar[str]
+    Attributes:
+        type: upstream's name of the check.
+        values: the fields of a check that is only read: deskgym has those of KAlgebra, which are classes of their own.
+    """
+
+    type: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a field."""
+        return self.values[name]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stop(CheckItem):
     """The episode must end with this primitive; ``ANS`` with exactly these words."""
 
-    type: ClassVar[str] = "stop"
+    type: str = "stop"
     primitive: Primitive
     args: tuple[str, ...] = ()
 
@@ -45,7 +51,7 @@ class Plotted(CheckItem):
         style: upstream's number for it, when it counts (3D; 2 is "Lines").
     """
 
-    type: ClassVar[str] = "eqn"
+    type: str = "eqn"
     points: tuple[tuple[tuple[float, ...], bool], ...]
     color: str | None = None
     resolution: float | None = None
@@ -61,7 +67,7 @@ class Plotted(CheckItem):
 class PlotCount(CheckItem):
     """KAlgebra: so many items are plotted (upstream's ``"#SIZE"``)."""
 
-    type: ClassVar[str] = "eqn"
+    type: str = "eqn"
     count: int
 
 
@@ -70,7 +76,7 @@ class VariableNumber(CheckItem):
     """KAlgebra: a variable's value is within 1e-6 of this."""
 
     TOLERANCE: ClassVar[float] = 1e-6
-    type: ClassVar[str] = "val"
+    type: str = "val"
     name: str
     value: float
 
@@ -79,99 +85,6 @@ class VariableNumber(CheckItem):
 class VariableText(CheckItem):
     """KAlgebra: a variable is written exactly so; None: it must not be defined (upstream's ``"#UNDEF"``)."""
 
-    type: ClassVar[str] = "var"
+    type: str = "var"
     name: str
     text: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DumpValue(CheckItem):
-    """Celestia, GRASS: ``pred(key(dump), value)``, or ``key(dump) == value`` without a predicate."""
-
-    type: ClassVar[str] = "info"
-    key: Lambda
-    value: Json
-    pred: Lambda | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CommandOutput(CheckItem):
-    """GRASS: the same on what a GRASS command prints."""
-
-    type: ClassVar[str] = "db"
-    command: str
-    options: Mapping[str, Json]
-    key: Lambda
-    value: Json
-    pred: Lambda | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionState(CheckItem):
-    """ChimeraX: a value of the flattened session.
-
-    Attributes:
-        key: the key itself; or, with ``find``, what makes it of the key found; or a test of keys.
-        find: picks a key by ``find(key, value)``.
-        value: what must be there; None: nothing may be there. Without meaning when ``pattern`` is given.
-        pattern: must be found in the value.
-    """
-
-    type: ClassVar[str] = "states"
-    key: str | Lambda
-    find: Lambda | None = None
-    value: Json = None
-    pattern: re.Pattern[str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogLines(CheckItem):
-    """ChimeraX: the command ``info {key}`` logs exactly this set of lines."""
-
-    type: ClassVar[str] = "info"
-    key: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileContains(CheckItem):
-    """ChimeraX: a file has this text in it; a lambda without parameters gives it at the time of the check."""
-
-    type: ClassVar[str] = "file"
-    path: str
-    text: str | Lambda
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proof(CheckItem):
-    """Lean: the theorem is proved."""
-
-    type: ClassVar[str] = "placeholder"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compiles(CheckItem):
-    """TeXstudio: LaTeX compiles ``{path}/{file}.tex``."""
-
-    type: ClassVar[str] = "compile"
-    path: str
-    file: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replaced(CheckItem):
-    """TeXstudio: the file is its first text with ``source`` replaced by ``target``, and nothing else."""
-
-    type: ClassVar[str] = "file"
-    path: str
-    source: str
-    target: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Includes(CheckItem):
-    """TeXstudio: the pattern is found in the file."""
-
-    type: ClassVar[str] = "include"
-    path: str
-    pattern: re.Pattern[str]

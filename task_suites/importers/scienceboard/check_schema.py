@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TypeGuard, cast
 
-from deskgym.task_suites.importers.json_files import Fields, Json
+from deskgym.task_suites.importers.json_files import Fields, Json, Readers
 from deskgym.task_suites.importers.lambdas import Lambda
 from deskgym.task_suites.importers.scienceboard import check_items as check
 
@@ -92,78 +93,56 @@ def _variable(fields: Fields) -> check.VariableText:
     return check.VariableText(name=fields.text("key"), text=None if value == "#UNDEF" else value)
 
 
-def _pred(fields: Fields) -> Lambda | None:
-    return fields.function("pred", 2) if "pred" in fields else None
-
-
-def _celestia(fields: Fields) -> check.DumpValue:
-    value = fields.scalar("value", strings=False)
-    return check.DumpValue(key=fields.function("key", 1), value=value, pred=_pred(fields))
-
-
-def _grass(fields: Fields) -> check.DumpValue:
-    value = fields.scalar("value", lists=True)
-    return check.DumpValue(key=fields.function("key", 1), value=value, pred=_pred(fields))
-
-
-def _database(fields: Fields) -> check.CommandOutput:
+def _database(fields: Fields) -> check.CheckItem:
     options = fields.object("kwargs")
     for name in options.data:
         options.scalar(name)
-    return check.CommandOutput(
-        command=fields.text("cmd"),
-        options=dict(options.data),
-        key=fields.function("key", 1),
-        value=fields.scalar("value", lists=True),
-        pred=_pred(fields),
-    )
+    return check.CheckItem(type="db", values={"kwargs": dict(options.data), **fields.read(_QUERY)})
 
 
-def _states(fields: Fields) -> check.SessionState:
-    find = fields.function("find", 2) if "find" in fields else None
-    key: str | Lambda = fields.text("key")
-    if isinstance(key, str) and (find or key.startswith("lambda")) and key:
-        key = fields.function("key", 1)
+def _states(fields: Fields) -> check.CheckItem:
     if ("value" in fields) == ("pattern" in fields):
         fields.fault("", "must have either 'value' or 'pattern'")
-    return check.SessionState(
-        key=key,
-        find=find,
-        value=fields.scalar("value", null=True) if "value" in fields else None,
-        pattern=fields.pattern("pattern") if "pattern" in fields else None,
+    key = fields.text("key")
+    computed = key and ("find" in fields or key.startswith("lambda"))
+    return check.CheckItem(
+        type="states", values={"key": fields.function("key", 1) if computed else key, **fields.read(_STATE)}
     )
 
 
-def _contains(fields: Fields) -> check.FileContains:
-    text: str | Lambda = fields.text("value")
-    if isinstance(text, str) and text.startswith("lambda"):
-        text = fields.function("value", 0)
-    return check.FileContains(path=fields.path_text("key"), text=text)
+def _text_or_lambda(fields: Fields, key: str) -> str | Lambda:
+    text = fields.text(key)
+    return fields.function(key, 0) if text.startswith("lambda") else text
 
 
-def _replaced(fields: Fields) -> check.Replaced:
-    path = fields.path_text("path")
-    return check.Replaced(path=path, source=fields.text("source"), target=fields.text("target", empty=True))
+def _plain(kind: str, readers: Readers) -> CheckReader:
+    return lambda fields: check.CheckItem(type=kind, values=fields.read(readers))
 
 
-#: The checks of each program; ``stop`` belongs to all.
+_word, _path = Fields.text, Fields.path_text
+_key, _pred = partial(Fields.function, arity=1), partial(Fields.function, arity=2)
+_DUMP: Readers = {"key": _key, "value": partial(Fields.scalar, lists=True), "pred?": _pred}
+_QUERY: Readers = {"cmd": _word, **_DUMP}
+_STATE: Readers = {"find?": _pred, "value?": partial(Fields.scalar, null=True), "pattern?": Fields.pattern}
+
+#: The checks of each program; ``stop`` belongs to all. A dump's value is compared by ``pred(key(dump), value)``.
 CHECKS: dict[str, dict[str, CheckReader]] = {
     "KAlgebra": {
         "eqn": _equation,
         "val": lambda f: check.VariableNumber(name=f.text("key"), value=f.number("value")),
         "var": _variable,
     },
-    "Celestia": {"info": _celestia},
-    "GrassGIS": {"info": _grass, "db": _database},
+    "Celestia": {"info": _plain("info", {**_DUMP, "value": partial(Fields.scalar, strings=False)})},
+    "GrassGIS": {"info": _plain("info", _DUMP), "db": _database},
     "ChimeraX": {
         "states": _states,
-        "info": lambda f: check.LogLines(key=f.text("key"), lines=f.texts("value")),
-        "file": _contains,
+        "info": _plain("info", {"key": _word, "value": Fields.texts}),
+        "file": _plain("file", {"key": _path, "value": _text_or_lambda}),
     },
-    "Lean": {"placeholder": lambda f: check.Proof()},
+    "Lean": {"placeholder": _plain("placeholder", {})},
     "TeXstudio": {
-        "compile": lambda f: check.Compiles(path=f.path_text("path"), file=f.text("file")),
-        "file": _replaced,
-        "include": lambda f: check.Includes(path=f.path_text("path"), pattern=f.pattern("pattern")),
+        "compile": _plain("compile", {"path": _path, "file": _word}),
+        "file": _plain("file", {"path": _path, "source": _word, "target": partial(Fields.text, empty=True)}),
+        "include": _plain("include", {"path": _path, "pattern": Fields.pattern}),
     },
 }

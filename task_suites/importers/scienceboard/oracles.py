@@ -24,7 +24,6 @@ from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.checks.answer import parse_number
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
-from deskgym.task_suites.importers.scienceboard.setup_items import Plot2D
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
 
@@ -144,7 +143,7 @@ def _another(name: str, others: tuple[str, str]) -> str:
 
 
 def _given_curves(task: UpstreamTask) -> int:
-    return sum(isinstance(item, Plot2D) for item in task.initialize)
+    return sum(item.func == "func_2d" for item in task.initialize)
 
 
 def _wrong_attempts(task: UpstreamTask, end: Action) -> dict[str, Script]:

@@ -9,13 +9,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from deskgym.task_suites.importers.scienceboard.setup_items import (
-    PORT_TOKEN,
-    Download,
-    Launch,
-    MatchAlphaFold,
-    OpenMapset,
-)
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 
@@ -35,6 +28,9 @@ class Program:
     install: str = ""
     unsupported: str = ""
 
+
+PORT_TOKEN = "«PORTLIKE»"
+"""Stands for the port of the program's server in launch commands."""
 
 #: By local launcher name.
 PROGRAMS = {
@@ -117,7 +113,7 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
         task: the task.
         which: finds a program on PATH.
     """
-    launched = [item.program for item in task.initialize if isinstance(item, Launch)]
+    launched = [item["program"] for item in task.initialize if item.func == "launch"]
     found: list[Blocker] = []
     for launcher in dict.fromkeys([LAUNCHERS[task.type], *launched]):
         program = PROGRAMS[launcher]
@@ -131,16 +127,16 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
     found.extend(_missing_data(task, key))
     if key in _NETWORK:
         found.append(Blocker("network", f"needs the network: {_NETWORK[key]}"))
-    elif any(isinstance(item, Download | MatchAlphaFold) for item in task.initialize):
+    elif any(item.func in ("download", "alphafold_match") for item in task.initialize):
         found.append(Blocker("network", "needs the network: its setup downloads a molecule"))
     return tuple(found)
 
 
 def _missing_data(task: UpstreamTask, key: str) -> list[Blocker]:
-    sets = {item.location for item in task.initialize if isinstance(item, OpenMapset)}
+    sets = {item["location"] for item in task.initialize if item.func == "map"}
     for item in task.initialize:
-        if isinstance(item, Launch) and item.program == "grass":
-            sets |= {PurePosixPath(word).parent.name for word in item.arguments if word.startswith("/")}
+        if item.func == "launch" and item["program"] == "grass":
+            sets |= {PurePosixPath(word).parent.name for word in item["arguments"] if word.startswith("/")}
     found = []
     if sets:
         reason = f"the GRASS data {', '.join(sorted(sets))} is only in ScienceBoard's VM image"

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from deskgym.task_suites.importers.scienceboard.check_items import CheckItem, Stop
-from deskgym.task_suites.importers.scienceboard.setup_items import InitItem
 
 Split = Literal["VM", "Dual", "Raw"]
+
+
+@dataclass(frozen=True)
+class InitItem:
+    """One step of a task's setup.
+
+    Attributes:
+        func: upstream's name of the function.
+        values: the fields that the file has. ``launch`` also has the ``program``, the local launcher that its command
+            stands for, and its ``arguments``: the command names paths of ScienceBoard's image, and is never run.
+        wait: the seconds that upstream sleeps after it; deskgym waits for a condition instead.
+    """
+
+    func: str
+    values: Mapping[str, Any]
+    wait: float = 0.0
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a field."""
+        return self.values[name]
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,7 @@ from deskgym.task_suites.importers.scienceboard.check_items import (
     VariableText,
 )
 from deskgym.task_suites.importers.scienceboard.oracles import scripts
-from deskgym.task_suites.importers.scienceboard.setup_items import (
-    AccessibilityDepth,
-    InitItem,
-    Launch,
-    Plot2D,
-    Plot3D,
-    SelectTab,
-    WriteFile,
-)
+from deskgym.task_suites.importers.scienceboard.task import InitItem
 from deskgym.task_suites.programs import load_program
 
 SOURCE = "ScienceBoard (MIT)"
@@ -40,7 +32,7 @@ _RESOLUTIONS: Sequence[float] = [*KALGEBRA.parts["resolutions"].values()]
 _TABS = ("calculator", "2d", "3d", "dictionary")
 _STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
-_SETUP = (AccessibilityDepth, Launch, Plot2D, Plot3D, SelectTab, WriteFile)
+_SETUP = ("launch", "opt", "touch", "tab", "func_2d", "func_3d")
 
 Test = Callable[[FinalState], tuple[bool, str]]
 
@@ -55,9 +47,9 @@ def reasons(task: UpstreamTask) -> list[str]:
     found = [blocker.reason for blocker in blockers(task)]
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
-    strange = sorted({item.func for item in task.initialize if not isinstance(item, _SETUP)})
+    strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
     found.extend(f"deskgym does not do {name!r} in KAlgebra's setup" for name in strange)
-    if sum(isinstance(item, Plot3D) for item in task.initialize) > 1:
+    if sum(item.func == "func_3d" for item in task.initialize) > 1:
         found.append("its setup plots more than one surface, and KAlgebra shows one only")
     for item in task.evaluate:
         if isinstance(item, Plotted) and item.resolution not in (None, *_RESOLUTIONS):
@@ -99,9 +91,9 @@ def _no_oracle(task_id: str, screen: Screen) -> Bursts:
 
 def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
     """The setup: files as upstream orders them, and one launch that leaves KAlgebra in the state asked for."""
-    functions = [item.expr for item in items if isinstance(item, Plot2D)]
-    surfaces = [item.expr for item in items if isinstance(item, Plot3D)]
-    tabs = [item.index for item in items if isinstance(item, SelectTab)]
+    functions = [item["expr"] for item in items if item.func == "func_2d"]
+    surfaces = [item["expr"] for item in items if item.func == "func_3d"]
+    tabs = [item["index"] for item in items if item.func == "tab"]
     open_all = partial(
         KALGEBRA.hooks["kalgebra.open"],
         tab=_TABS[tabs[-1]] if tabs else "calculator",
@@ -110,10 +102,10 @@ def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
     )
     made: list[Hook] = []
     for item in items:
-        if isinstance(item, Launch):
+        if item.func == "launch":
             made.append(Hook("launch", open_all))
-        elif isinstance(item, WriteFile):
-            made.append(Hook("touch", partial(_write, path=item.path, text=item.text)))
+        elif item.func == "touch":
+            made.append(Hook("touch", partial(_write, **item.values)))
     return made
 
 

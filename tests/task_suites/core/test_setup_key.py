@@ -11,7 +11,7 @@ from deskgym.task_suites import load_suite
 from deskgym.task_suites.core.setup_key import digest
 from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files, programs, waits
-from deskgym.task_suites.importers.scienceboard.setup_items import Launch, Plot2D
+from deskgym.task_suites.importers.scienceboard.task import InitItem
 from deskgym.task_suites.importers.scienceboard.tasks import hooks as scienceboard_hooks
 
 
@@ -42,8 +42,9 @@ def test_the_science_suite_shares_setups_that_say_the_same():
 
 
 def test_scienceboards_setups_have_keys():
-    launch = Launch(command="kalgebra", program="kalgebra")
-    one, same, other = (key(*scienceboard_hooks((launch, Plot2D(expr=e))), number=n) for n, e in enumerate("xxy"))
+    launch = InitItem("launch", {"command": "kalgebra", "program": "kalgebra"})
+    plots = [InitItem("func_2d", {"expr": text}) for text in "xxy"]
+    one, same, other = (key(*scienceboard_hooks((launch, plot)), number=n) for n, plot in enumerate(plots))
     assert one == same != other
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.importers import scienceboard
-from deskgym.task_suites.importers.scienceboard import check_items as check
-from deskgym.task_suites.importers.scienceboard import setup_items as setup
+from deskgym.task_suites.importers.scienceboard.check_schema import CHECKS
 from deskgym.task_suites.importers.scienceboard.programs import find_program
+from deskgym.task_suites.importers.scienceboard.setup_schema import GENERIC, SETUP
 from deskgym.task_suites.importers.scienceboard.task import Body, Penalty
 
 
@@ -29,9 +29,9 @@ def test_every_given_item_is_typed(upstream):
     for task in scienceboard.load(upstream, mode="paper").tasks:
         assert task.evaluate and task.initialize
         for item in task.initialize:
-            assert type(item) is not setup.InitItem and item.wait >= 0
+            assert item.func in GENERIC | SETUP[task.type] and item.wait >= 0
         if task.sort == "VM":
-            assert any(isinstance(item, setup.Launch) for item in task.initialize)
+            assert any(item.func == "launch" and item["program"] for item in task.initialize)
 
 
 def test_our_own_files_load(files, copy_of):
@@ -48,22 +48,19 @@ def test_our_own_files_load(files, copy_of):
         "Dual/ChimeraX/A-01",
         "Raw/Lean/A-01",
     ]
-    seen = {type(item) for task in collection.tasks for item in (*task.initialize, *task.evaluate)}
-    every = {
-        kind
-        for module, base in ((setup, setup.InitItem), (check, check.CheckItem))
-        for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
-    }
-    assert seen == every
+    tasks = collection.tasks
+    setups = {name.removeprefix("chimerax_") for own in (GENERIC, *SETUP.values()) for name in own}
+    assert {item.func.removeprefix("chimerax_") for task in tasks for item in task.initialize} == setups
+    checks = {(program, kind) for program, own in CHECKS.items() for kind in own}
+    assert {(task.type, item.type) for task in tasks for item in task.evaluate if item.type != "stop"} == checks
 
 
 def test_kalgebra_items(files, copy_of):
     task = copy_of(files)["KAlgebra/A-01"]
     launch, tab, flat, solid, touch = task.initialize
-    assert (launch.program, launch.arguments, launch.shell, launch.wait) == ("kalgebra", (), True, 2.5)
-    assert (tab.index, flat.expr, solid.expr) == (1, "x->x^2", "x^2+y^2=z")
-    assert (touch.path, touch.text) == ("/home/user/a.kal", "a := 1")
+    assert (launch["program"], launch["arguments"], launch["shell"], launch.wait) == ("kalgebra", (), True, 2.5)
+    assert (tab["index"], flat["expr"], solid["expr"]) == (1, "x->x^2", "x^2+y^2=z")
+    assert (touch["path"], touch["text"]) == ("/home/user/a.kal", "a := 1")
     curve, count, stop = task.evaluate
     assert curve.points == (((1.0, 1.0), True), ((2.0, 4.0), True), ((-3.0, 5.0), False))
     assert (curve.dimensions, curve.color, curve.resolution, curve.style) == (2, "#00ff00", 500, None)
@@ -81,24 +78,24 @@ def test_other_items(files, copy_of):
     celestia = collection["Celestia/A-01"]
     assert celestia.query == (Body("Mars", 2), Body("Sol", 1))
     scale, distance = celestia.evaluate
-    assert scale.key({"time": {"scale": 2.5}}) == 2.5 and scale.pred is None
-    assert distance.pred(4000, 0) and not distance.pred(5000, 0)
+    assert scale["key"]({"time": {"scale": 2.5}}) == 2.5 and "pred" not in scale.values
+    assert distance["pred"](4000, 0) and not distance["pred"](5000, 0)
 
     output, layers = collection["GrassGIS/A-01"].evaluate
-    assert (output.command, output.options["format"]) == ("v.db.select", "json")
-    assert output.pred(output.key({"info": {"columns": [{"name": "WIDTH"}]}}), output.value)
-    assert layers.value == ["a", 2]
+    assert (output["cmd"], output["kwargs"]["format"]) == ("v.db.select", "json")
+    assert output["pred"](output["key"]({"info": {"columns": [{"name": "WIDTH"}]}}), output["value"])
+    assert layers["value"] == ["a", 2]
 
     states = collection["ChimeraX/A-01"].evaluate
-    assert states[0].key == "models.name" and states[1].key("rings.1") and states[1].value is None
-    assert states[2].find("a.b._name", "bonds") and states[2].key("a.b._name") == "a.b.count"
-    assert states[3].pattern.search("[  1.  0. ]")
-    assert states[6].text() == "2031-02-03"
+    assert states[0]["key"] == "models.name" and states[1]["key"]("rings.1") and states[1]["value"] is None
+    assert states[2]["find"]("a.b._name", "bonds") and states[2]["key"]("a.b._name") == "a.b.count"
+    assert states[3]["pattern"].search("[  1.  0. ]")
+    assert states[6]["value"]() == "2031-02-03"
 
     assert collection["Raw/Lean/A-01"].penalty == Penalty(1, 5)
     assert collection["Raw/Lean/A-01"].difficulty is None
-    assert isinstance(collection["Dual/ChimeraX/A-01"].initialize[-1], setup.DisableCommandLine)
-    assert isinstance(collection["TeXstudio/A-01"].evaluate[2].pattern, re.Pattern)
+    assert collection["Dual/ChimeraX/A-01"].initialize[-1].func == "destroy"
+    assert isinstance(collection["TeXstudio/A-01"].evaluate[2]["pattern"], re.Pattern)
 
 
 def test_tasks_folder_and_stray_files(files, copy_of, tmp_path):
