@@ -45,7 +45,7 @@ setup: $(VENV)/.installed  ## programs and Python packages for the science suite
 
 setup-test: $(VENV)/.installed-dev  ## the same, with all that training and the tests need
 	$(call install_packages,core suites test view vnc image vm)
-	@for suite in science bpm data_engineering; do $(BIN)/deskgym install $$suite --yes || exit 1; done
+	@for tasks in task_suites/*/tasks; do $(BIN)/deskgym install $$(basename $$(dirname $$tasks)) --yes || exit 1; done
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
 	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --screen 1280x720 --record out/demo

@@ -120,7 +120,7 @@ class Again:
         command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:xdist", "-p", "no:cacheprovider", name]
         env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_ADDOPTS")}
         done = subprocess.run(command, cwd=self.config.rootpath, env=env, capture_output=True, text=True)
-        return done.returncode == 0
+        return done.returncode == 0 and " passed" in done.stdout  # one that is skipped has not passed
 
     def pytest_terminal_summary(self, terminalreporter):
         if not self.flaky:

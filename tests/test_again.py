@@ -18,6 +18,15 @@ def test_{name}():
     assert not first, "a slow moment"
 """
 BROKEN = "def test_broken():\n    assert 1 == 2\n"
+SKIPPED = """\
+import os
+import pytest
+
+def test_skipped():
+    if os.environ.get("CI") != "true":
+        pytest.skip("no sandbox here")
+    pytest.fail("no sandbox here")
+"""
 
 
 @pytest.fixture
@@ -54,6 +63,11 @@ def test_what_fails_twice_has_failed(ran):
     status, out, log = ran({"one": FLAKY.format(name="one"), "broken": BROKEN})
     assert status == 1 and log == ["test_one.py::test_one"]
     assert "1 failed" in out.splitlines()[-1] and "1 flaky" in out.splitlines()[-1]
+
+
+def test_what_is_skipped_alone_has_failed(ran):
+    status, out, log = ran({"skipped": SKIPPED})
+    assert status == 1 and log == [] and "1 failed" in out.splitlines()[-1]
 
 
 def test_more_than_three_are_too_many(ran):

@@ -30,7 +30,7 @@ def play_mutants(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--mutants cannot change the oracles of {arguments.suite!r}; leave it out")
     attempts, accepted, problems = [], {}, []
     for name in matching(arguments):
-        row = describe(source, name)
+        row = describe(source, name, arguments.machine)
         if not row["supported"]:
             note(f"{name}: not supported: {row['reason']}")
             continue

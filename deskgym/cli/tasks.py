@@ -64,7 +64,10 @@ class Describes(Protocol):
     """A TaskSource that knows of its tasks also what ``get`` cannot tell, because it cannot make them."""
 
     def describe(self, task_id: str) -> Mapping[str, Any]:
-        """Any of difficulty, max_steps, instruction, feasible, oracle, wrong_attempts, supported, reason."""
+        """Any of difficulty, max_steps, instruction, feasible, oracle, wrong_attempts, supported, reason.
+
+        Also what the suite's columns show.
+        """
         ...
 
 

@@ -57,8 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.suite is None:
         raise ValueError("verify needs a SUITE, or --rescore DIR")
     for option in ("resets", "workers"):
-        if (getattr(arguments, option) or 1) < 1 or getattr(arguments, option) == 0:
-            raise ValueError(f"--{option} {getattr(arguments, option)}; legal is a number from 1 up")
+        value = getattr(arguments, option)
+        if value is not None and value < 1:
+            raise ValueError(f"--{option} {value}; legal is a number from 1 up")
     if arguments.sample is not None and not 0 < arguments.sample <= 1:
         raise ValueError(f"--sample {arguments.sample}; legal is a share above 0, up to 1")
     if arguments.mutants:

@@ -1,8 +1,8 @@
 """The accessibility reader: what is on the screen, as the programs themselves describe it (AT-SPI over D-Bus).
 
-It is fast for three reasons: hundreds of calls are under way at once (``accessibility_bus``), what is hidden is not
-descended into (``accessibility_walk``), and what neither an event nor damage of the screen has touched since the last
-read is not read again (``accessibility_program``). It is tested against pyatspi; docs/accessibility.md says where and
+It is fast for three reasons: hundreds of calls are under way at once (``bus``), what is hidden is not
+descended into (``walk``), and what neither an event nor damage of the screen has touched since the last
+read is not read again (``program``). It is tested against pyatspi; docs/accessibility.md says where and
 why the two differ.
 """
 
@@ -59,7 +59,7 @@ class AccessibilityReader(Hands):
         address: of the accessibility bus (``org.a11y.Bus.GetAddress``, or the root window's property AT_SPI_BUS).
         screen: width and height in pixels.
         text_limit: most characters of one element's text.
-        correct: report what LibreOffice draws where it is rather than where it says (``accessibility_node.Shift``).
+        correct: report what LibreOffice draws where it is rather than where it says (``node.Shift``).
 
     Every method that asks the bus raises AccessibilityLost once that is gone.
     """

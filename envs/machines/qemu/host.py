@@ -47,7 +47,7 @@ def pick_accel(image: Image, wanted: str) -> str:
     """``"kvm"`` or ``"tcg"``: what is wanted, or for ``"auto"`` whichever boots this image's kernel faster here.
 
     Raises:
-        MachineError: it boots nothing here; see ``qemu_probe``.
+        MachineError: it boots nothing here; see ``probe``.
     """
     from deskgym.envs.machines.qemu.probe import probe
 

@@ -1,6 +1,6 @@
 """Runs one QEMU and ends it, with its folder, when the process that it belongs to is gone: a script of its own.
 
-``python -I -S qemu_keeper.py LIFELINE FOLDER SOCKET QEMU ARGUMENTS...``. LIFELINE is the descriptor of a socket:
+``python -I -S keeper.py LIFELINE FOLDER SOCKET QEMU ARGUMENTS...``. LIFELINE is the descriptor of a socket:
 QEMU's pid is written to it, and its end is the end. FOLDER and SOCKET are removed then. It imports nothing of ours, so
 that it is there in milliseconds.
 """

@@ -63,7 +63,7 @@ _EMPTIED = (
     "pip.conf", "resolv.conf", "shadow", "shadow-", "group-", "subgid", "subgid-", "subuid", "subuid-", "sudoers",
 )  # fmt: skip
 
-Entry = tuple[str, str, int, int, str]  # path, kind, mode, uid, content: see sandbox_layers.build
+Entry = tuple[str, str, int, int, str]  # path, kind, mode, uid, content: see layers.build
 
 
 @dataclass(frozen=True)

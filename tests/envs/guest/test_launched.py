@@ -1,6 +1,5 @@
 """What was launched: the program with all its processes, and when it counts as ready, in a real sandbox."""
 
-import shutil
 import time
 
 import pytest
@@ -10,9 +9,7 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.accessible_program import AccessibleProgram
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("mousepad") and shutil.which("runc")), reason="needs mousepad and runc"
-)
+pytestmark = pytest.mark.sandbox
 WRAPPER = b"#!/bin/sh\nmousepad --disable-server /home/user/note.txt\nexit 0\n"
 EDITOR = {"window": {"class": "(?i)mousepad"}, "node": {"role": "text"}}
 

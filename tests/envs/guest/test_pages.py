@@ -1,6 +1,5 @@
 """A page that is loading has not settled: a real browser on a slow site, in a real sandbox."""
 
-import shutil
 import time
 
 import pytest
@@ -10,9 +9,7 @@ from deskgym.benchmarks.page_settle import Browsing
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.guest.requests import Requests, is_document
 
-needs_browser = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("runc")), reason="needs chromium and runc"
-)
+needs_browser = pytest.mark.sandbox
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A program's own channel answers, and nobody in its place: in a real sandbox, against an agent that tries."""
 
-import shutil
 import time
 
 import pytest
@@ -10,7 +9,7 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.program_channel import ProgramChannel
 
-pytestmark = pytest.mark.skipif(shutil.which("runc") is None, reason="needs runc")
+pytestmark = pytest.mark.sandbox
 ECHO = """
 import http.server, os, socket, sys, threading
 word = sys.argv[2].encode()

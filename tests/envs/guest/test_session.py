@@ -1,7 +1,5 @@
 """What programs find in their session, whatever the host has: locale, clock and fonts, in a real sandbox."""
 
-import shutil
-
 import pytest
 
 from deskgym.benchmarks.page_settle import CHROMIUM
@@ -12,7 +10,7 @@ from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.needs import Needs
 from deskgym.envs.provision.builder import MachineBuilder
 
-pytestmark = pytest.mark.skipif(shutil.which("runc") is None, reason="needs runc")
+pytestmark = pytest.mark.sandbox
 SHOW = "import locale, time; locale.setlocale(locale.LC_ALL, ''); print(time.strftime('%A'), f'{1234.5:n}')"
 
 
@@ -40,7 +38,6 @@ def test_tasks_that_need_them_get_machines_of_their_own():
         build_locale("xx_YY.UTF-8")
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
 def test_chromium_lives_with_another_clock():
     config = MachineConfig((1280, 720), memory_mb=3072, clock="2024-05-01T09:00")
     with create_machine("sandbox", config) as machine:
