@@ -6,19 +6,16 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from deskgym.benchmarks.desks import PROGRAMS, Desk, Program
 from deskgym.benchmarks.rows import Rows
 from deskgym.envs.action.actions import Action
-from deskgym.envs.action.form import CodeActions, ComputerActions
+from deskgym.envs.action.form import ComputerActions
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.displays.base import CodeRequest, ElementsRequest, SettlePolicy
+from deskgym.envs.displays.base import ElementsRequest, SettlePolicy
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.elements import Elements
@@ -32,8 +29,6 @@ VIEWS = {
 """The observations that are measured."""
 
 FEWEST_ELEMENTS = 10  # that either program shows
-LATE = 0.35  # seconds after a step in which nothing more may change
-CARET = 3  # pixels: what is as narrow is a blinking caret
 
 _FRESH_PROCESS = """
 import json, time
@@ -65,19 +60,6 @@ def measure_start(rows: Rows, screen_size: tuple[int, int]) -> None:
     rows.add("start/desktop", "sandbox start: until the desktop is ready", total)
     with rows.timed("stop", "sandbox stop"):
         machine.stop()
-
-
-def measure_reset(rows: Rows, screen_size: tuple[int, int]) -> None:
-    """Reset an env of a KAlgebra task that has no machine yet."""
-    env = PROGRAMS["kalgebra"].make(screen_size)
-    try:
-        start = time.perf_counter()
-        _, info = env.reset(seed=0)
-        rows.add("reset", "reset of a KAlgebra task, nothing warm", (time.perf_counter() - start) * 1000)
-        for phase, what in (("restore", "sandbox"), ("setup", "program"), ("observe", "first observation")):
-            rows.add(f"reset/{phase}", f"reset: {what}", info["timing"][phase])
-    finally:
-        env.close()
 
 
 def measure_fresh_process(rows: Rows) -> None:
@@ -149,24 +131,6 @@ def measure_steps(rows: Rows, breakdown: Breakdown, name: str, env: DesktopEnv, 
             )
 
 
-def measure_code(rows: Rows, name: str, env: DesktopEnv, desk: Desk, count: int) -> None:
-    """Code actions: nothing and a click, through the env and without the settling."""
-    prepare(env, desk)
-    title = PROGRAMS[name].title
-    env.actions = CodeActions()
-    for k in range(count):
-        x, y = desk.spots[k % len(desk.spots)]
-        with rows.timed(f"{name}/code noop", f"{title}: code action that does nothing, without settling"):
-            env.machine.display.perform([], None, code=CodeRequest("pass", output_limit=4096))
-        rows.add(f"{name}/code noop step", f"{title}: step with code that does nothing, settled", act(env, "pass")[2])
-        rows.add(
-            f"{name}/code click step",
-            f"{title}: step with pyautogui.click, settled",
-            act(env, f"import pyautogui; pyautogui.click({x}, {y})")[2],
-        )
-    env.actions = ComputerActions(env.screen_size)
-
-
 def measure_reading(rows: Rows, name: str, env: DesktopEnv, count: int) -> dict[str, Any]:
     """The accessible elements of a program that stands still, all again and unchanged, and a frame."""
     title, display = PROGRAMS[name].title, env.machine.display
@@ -201,37 +165,3 @@ def measure_first_reading(rows: Rows, name: str, screen_size: tuple[int, int]) -
     if count < FEWEST_ELEMENTS or not report.elements.complete:
         raise RuntimeError(f"the first read of {name} gave {count} elements: {report.elements.cut}")
     rows.add(f"{name}/a11y first", f"{program.title}: accessibility, first read after the start", taken)
-
-
-def measure_settling(
-    name: str, env: DesktopEnv, desk: Desk, count: int, windows: Sequence[float]
-) -> list[dict[str, Any]]:
-    """How often a step's frame was not the last one, for several quiet windows: what the waiting buys."""
-    default, found = env.settle, []
-    for quiet in windows:
-        prepare(env, desk)
-        env.settle = SettlePolicy(quiet_ms=quiet, cap_ms=default.cap_ms)
-        late: Counter[str] = Counter()
-        times: list[float] = []
-        for k in range(count):
-            actions = {kind: desk.action(kind, k) for kind in ("click", "key", "type")}
-            actions |= {"menu open": Action("click", *desk.menu), "menu close": Action("press", keys=("esc",))}
-            for kind, action in actions.items():
-                observation, _, total = act(env, action)
-                times.append(total)
-                time.sleep(LATE)
-                late[kind] += _differ(observation["screenshot"], env.machine.display.capture())
-        found.append(
-            {
-                "program": name, "quiet_ms": quiet, "steps": len(times), "late": late.total(),
-                "late_by_kind": dict(late), "median_ms": round(float(np.median(times)), 2),
-            }
-        )  # fmt: skip
-    env.settle = default
-    return found
-
-
-def _differ(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> bool:
-    """Whether two frames differ in more than a caret."""
-    columns = np.flatnonzero((before != after).any(axis=(0, 2)))
-    return bool(columns.size) and int(columns[-1] - columns[0]) >= CARET

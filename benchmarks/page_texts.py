@@ -128,6 +128,5 @@ without accessibility. It is not slowed down. Where the published systems differ
 | tree | states, attributes, three kinds of coordinates, text, value, actions of each element | the same; the *lean* row reads states, one kind of coordinates and text only, as ours does |
 
 The ratio without sleeps depends on the machine: ours is mostly the quiet window, which is the same everywhere, the
-conventional loop is all computing. `python -m deskgym.benchmarks.step_loop` measures this comparison alone and at
-length, and for quiet windows of 5, 10 and 20 ms how many frames were not the last: what the waiting buys.
+conventional loop is all computing.
 """  # noqa: E501

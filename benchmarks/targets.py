@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deskgym.benchmarks.conventional import LEAN, VARIANTS, Variant
+from deskgym.benchmarks.conventional import VARIANTS, Variant
 from deskgym.benchmarks.desks import PROGRAMS
-from deskgym.benchmarks.rows import Rows, number, spread
+from deskgym.benchmarks.rows import Rows, number
 
 RATIOS = {
     (True, "full"): 25.0,
@@ -75,34 +75,6 @@ class Target:
 COLUMNS = ("what", "target", "measured (median)", "verdict")
 
 
-def check_targets(rows: Rows, memory: dict[str, Any], programs: Sequence[str]) -> list[Target]:
-    """All targets that the run measured, in the order of the issue that set them."""
-    found = []
-
-    def limit(what: str, ms: float, *keys: str) -> None:
-        present = [rows[key] for key in keys if key in rows]
-        if present:
-            worst = max(present, key=lambda row: row.median)
-            data = worst.to_dict()
-            detail = f"{spread(data)}, n={data['n']}"
-            found.append(Target(what, ms, worst.median, "ms", detail=detail))
-
-    limit("sandbox started, X answering", 300, "start/x")
-    for name in programs:
-        title = PROGRAMS[name].title
-        for kind in ("click", "key"):
-            limit(f"settled {kind} step with screenshot, {title}", 40, f"{name}/{kind}/screenshot")
-    limit("code action that does nothing", 15, *(f"{name}/code noop" for name in programs))
-    limit("accessibility of KAlgebra, first read", 80, "kalgebra/a11y first")
-    limit("accessibility of KAlgebra, all read again", 80, "kalgebra/a11y fresh")
-    limit("accessibility of KAlgebra, nothing changed", 2, "kalgebra/a11y unchanged")
-    limit("reset of a KAlgebra task, nothing warm", 2000, "reset")
-    width, height = memory["screen_size"]
-    what = f"idle {width}×{height} desktop, proportional memory"
-    found.append(Target(what, 80, memory["pss"], "MB", detail=f"private {memory['private']:g}, RSS {memory['rss']:g}"))
-    return found + loop_targets(rows, programs)
-
-
 def loop_targets(rows: Rows, programs: Sequence[str]) -> list[Target]:
     """How many times longer the conventional loop's steps take, of the worse program."""
     found = []
@@ -119,12 +91,3 @@ def ratio(rows: Rows, name: str, variant: Variant) -> float:
     """How many times longer the conventional loop's median step takes than ours, over the same actions."""
     view = "screenshot + a11y" if variant.tree else "screenshot"
     return rows[f"{name}/conventional/{variant.name}"].median / rows[f"{name}/step/{view}"].median
-
-
-def all_ratios(rows: Rows, programs: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The ratios by variant and program, the lean walk's included."""
-    return {
-        variant.name: {name: round(ratio(rows, name, variant), 2) for name in programs}
-        for variant in (*VARIANTS, LEAN)
-        if all(f"{name}/conventional/{variant.name}" in rows for name in programs)
-    }
