@@ -33,6 +33,7 @@ class MachineWrapper(
     DesktopEnv's is a fresh one, which must be told again what a wrapper asks of it (``guards``, ``reads_elements``).
 
     Attributes:
+        wraps: the kind of environment that it needs inside; a subclass may ask for a narrower one.
         inner: the environment itself, without wrappers.
 
     Raises:

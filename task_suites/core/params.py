@@ -40,7 +40,7 @@ def integer(rng: random.Random, bounds: list[int], step: int = 1) -> int:
 
 
 def number(rng: random.Random, bounds: list[float], step: float) -> float:
-    """The same for decimal numbers; ``step`` also says to how many digits they are exact."""
+    """A decimal of ``low, low + step, ...`` up to ``high``; ``step`` also says to how many digits it is exact."""
     low, high = _range(bounds, step)
     count = int((high - low) / step + 1e-9) + 1
     return float(round(low + step * int(rng.random() * count), 12))

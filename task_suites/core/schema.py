@@ -29,18 +29,13 @@ _STAND_IN: Mapping[str, Any] = {
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+\Z")
 
 
-def load_folder(folder: str | Path, registry: Registry | None = None) -> dict[str, Template]:
-    """All task files (``*.yaml``) below a folder, by id.
+def load_folders(folders: Iterable[Path], registry: Registry) -> dict[str, Template]:
+    """All task files (``*.yaml``) below some folders, by id; ids must differ.
 
     Raises:
         TaskFileError: the mistakes of all files together.
         TaskError: there is no such folder.
     """
-    return load_folders([Path(folder)], registry or Registry())
-
-
-def load_folders(folders: Iterable[Path], registry: Registry) -> dict[str, Template]:
-    """The same for several folders, whose ids must differ."""
     templates: dict[str, Template] = {}
     places: dict[str, tuple[str, int]] = {}
     problems: list[Problem] = []

@@ -15,7 +15,7 @@ import asyncio
 import re
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -106,7 +106,8 @@ def forwarded(machine: Machine, port: int) -> Iterator[int]:
     """A port of the host's 127.0.0.1 that leads to one of the machine's, as long as the ``with`` block lasts.
 
     Raises:
-        SetupError: the machine is none that can hand over connections.
+        SetupError: the machine is none that can hand over connections, or gave none.
+        OSError: there is no free port on the host.
     """
     if not machine.isolates:
         yield port  # the host's own
@@ -114,16 +115,21 @@ def forwarded(machine: Machine, port: int) -> Iterator[int]:
     if "companions" not in machine.can:
         raise SetupError(f"a {machine.kind} machine gives no access to its ports: use machine='sandbox'")
     _, link = machine.guest.call_with_fd("companion_link", ports=[port])
-    opened: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
+    if link is None:
+        raise SetupError(f"the machine gave no link to its port {port}")
+    opened: Future[Any] = Future()  # its event loop, what ends it, and the port
 
     async def serve() -> None:
         ended = asyncio.Event()
-        opened.set_result((asyncio.get_running_loop(), ended, await Relay().forward(link or 0, port)))
+        opened.set_result((asyncio.get_running_loop(), ended, await Relay().forward(link, port)))
         await ended.wait()
 
     with ThreadPoolExecutor(1, thread_name_prefix="deskgym-forward") as thread:
-        serving = thread.submit(asyncio.run, serve())
-        loop, ended, here = opened.result(10)
+        serving: Future[Any] = thread.submit(asyncio.run, serve())
+        wait((opened, serving), 10, FIRST_COMPLETED)
+        if serving.done():
+            serving.result()  # says why it could not listen
+        loop, ended, here = opened.result(0)
         try:
             yield here
         finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json as json_module
 import time
 from collections.abc import Callable
+from string import Template
 from typing import Any
 
 from deskgym.envs.deadline import Deadline
@@ -56,9 +57,7 @@ def http(
     """
     companion = setup.companion(service)
     target = None if to is None else legal_path(to)
-    sent = dict(headers or {})
-    for name, secret in companion.secrets.items():
-        sent = {header: value.replace(f"${name}", secret) for header, value in sent.items()}
+    sent = {name: Template(value).safe_substitute(companion.secrets) for name, value in (headers or {}).items()}
     if json is not None:
         sent.setdefault("Content-Type", "application/json")
         body = json_module.dumps(json)

@@ -117,7 +117,7 @@ def _listed(role: str) -> bool:
 
 
 def _ours(elements: Elements, size: tuple[int, int]) -> NDArray[np.bool_]:
-    """What can be reached (``ElementMasks.reachable``) clicked, edited or read; no repeated label."""
+    """What can be reached (``ElementMasks.reachable``), and clicked, edited or read; no label twice."""
     masks = ElementMasks(elements, size)
     acts = masks.clickable | masks.editable
     says = np.fromiter((bool(row[1] or row[2]) for row in elements.texts), bool, len(elements))

@@ -127,7 +127,7 @@ def csv_gold(
     delimiter: str = ",",
     limit: int = LIMIT,
 ) -> tuple[bool, str]:
-    """The same for the rows of a gold file beside the task file, which never enters the agent's machine.
+    """A CSV file's rows, its header included, equal those of a file beside the task file, which no agent sees.
 
     Example:
         ```yaml

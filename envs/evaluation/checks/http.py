@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import Template
 from typing import Any
 
 from deskgym.envs.episode import FinalState
@@ -52,9 +53,7 @@ def http(
         service = find_companion(final, companion)
 
         def secret(text: str) -> str:
-            for name, value in service.secrets.items():
-                text = text.replace(f"${name}", value)
-            return text
+            return Template(text).safe_substitute(service.secrets)
 
         answer = service.http(
             method, path, body=body, port=port,

@@ -35,10 +35,10 @@ def read_file(final: FinalState, path: str, limit: int = LIMIT) -> bytes:
 
 
 def read_text(final: FinalState, path: str, limit: int = LIMIT, encoding: str = "utf-8-sig") -> str:
-    """The same as text.
+    """A regular file's text, read once per final state.
 
     Raises:
-        CheckFailed: as ``read_file``, or it is not in this encoding.
+        CheckFailed: it is missing, not a regular file, larger than ``limit`` bytes, or not in this encoding.
     """
     try:
         return read_file(final, path, limit).decode(encoding)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import needs_of
+from deskgym.envs.machines.packages import package_versions
 from deskgym.task_suites.core.verify.sources import closure, digest_of_sources
 
 if TYPE_CHECKING:
@@ -50,14 +50,15 @@ class ProofInputs:
         return digest_of_sources(self.modules)
 
     def read(self) -> ProofInputs:
-        """The same, its digests taken now: what is changed later does not count."""
+        """These inputs, their digests taken now: what is changed later does not count."""
         _ = self.file, self.code
         return self
 
     @cached_property
     def versions(self) -> dict[str, str]:
         """The versions of packages and libraries on this machine; "" for what is not installed."""
-        return {**debian_versions(tuple(self.packages)), **{name: _library(name) for name in self.libraries}}
+        installed = dict.fromkeys(self.packages, "") | package_versions(self.packages)
+        return installed | {name: _library(name) for name in self.libraries}
 
 
 @runtime_checkable
@@ -141,21 +142,6 @@ class Parts:
         if path.is_dir():
             return {item.name: self._file(item) for item in sorted(path.iterdir())}
         return blake2b(path.read_bytes(), digest_size=6).hexdigest() if path.is_file() else str(path)
-
-
-@cache
-def debian_versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Package → version, "" for one that is not installed or where there is no dpkg."""
-    found = dict.fromkeys(packages, "")
-    if packages:
-        command = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", *packages]
-        try:
-            lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-        except OSError:
-            lines = []
-        for name, status, version in (line.split(" ", 2) for line in lines):
-            found[name] = version if status == "installed" else ""
-    return found
 
 
 def _library(name: str) -> str:

@@ -136,10 +136,6 @@ class KAlgebra:
         except LookupError:
             return program.wait("its window", lambda root: cls(program, root), timeout=3.0, **_OUTLINE)
 
-    def current_tab(self) -> str:
-        """The name of the tab in front: that of the tabs' list."""
-        return self.program.look(self.tabs).name
-
     def show_tab(self, tab: Tab) -> None:
         """Bring a tab to the front."""
         qt.show_tab(self.program, self.tabs, TABS[tab])

@@ -8,7 +8,7 @@ import pytest
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.task_suites.core.registry import Registry
-from deskgym.task_suites.core.schema import load_folder
+from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.schema_yaml import Document, TaskFileError
 
 GOOD = """\
@@ -129,14 +129,14 @@ REGISTRY = Registry().extended(readers={"demo.state": read_state}, steps={"demo.
 
 def problems(folder: Path) -> list[str]:
     with pytest.raises(TaskFileError) as caught:
-        load_folder(folder, REGISTRY)
+        load_folders([folder], REGISTRY)
     assert str(caught.value) == "\n".join(map(str, caught.value.problems))
     return [str(problem).removeprefix(f"{folder}/") for problem in caught.value.problems]
 
 
 def test_the_good_file_is_good(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(GOOD)
-    assert list(load_folder(tmp_path, REGISTRY)) == ["demo/sum"]
+    assert list(load_folders([tmp_path], REGISTRY)) == ["demo/sum"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -165,7 +165,7 @@ def test_a_duplicate_id_names_the_other_file(tmp_path: Path) -> None:
 
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="no folder .*nowhere"):
-        load_folder(tmp_path / "nowhere")
+        load_folders([tmp_path / "nowhere"], REGISTRY)
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"a: \xc3", b"x" * (2 << 20)])
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_text(raw: bytes, tmp_path: Path) -> None:
 def test_an_infeasible_task_needs_no_checks_and_a_failing_oracle(tmp_path: Path) -> None:
     text = GOOD.replace(GOOD[GOOD.index("checks:") : GOOD.index("oracle:")], "feasible: false\n")
     (tmp_path / "x.yaml").write_text(text.replace("  - done:\nwrong", "  - fail:\nwrong"))
-    task = load_folder(tmp_path, REGISTRY)["demo/sum"].instance(1)
+    task = load_folders([tmp_path], REGISTRY)["demo/sum"].instance(1)
     assert not task.feasible
     (tmp_path / "x.yaml").write_text(text)
     assert "right for this task is 'fail'" in problems(tmp_path)[0]

@@ -1,6 +1,7 @@
 """Generic hooks and Task.prepare, on a fake machine."""
 
 import base64
+import os
 
 import pytest
 
@@ -12,6 +13,7 @@ from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.task_suites.core.task import Hook, Setup, Task
 from deskgym.task_suites.hooks import files, input, programs, waits
+from deskgym.task_suites.hooks.browser import forwarded
 
 
 @pytest.fixture
@@ -112,3 +114,15 @@ def test_a_task_without_checks_whose_answer_is_fail(setup: Setup) -> None:
     assert not task().feasible
     assert task().evaluate(FinalState(setup.machine, "fail")).success
     assert task().evaluate(FinalState(setup.machine, "done")).score == 0
+
+
+def test_a_port_of_a_machine_that_gives_no_link(setup: Setup, monkeypatch, tmp_path) -> None:
+    """Standard input must not be taken for the link, and what is wrong with a link is said at once."""
+    machine, links = setup.machine, [None, os.open(tmp_path, os.O_RDONLY)]
+    monkeypatch.setattr(type(machine), "isolates", True)
+    monkeypatch.setattr(type(machine), "can", frozenset({"companions"}))
+    monkeypatch.setattr(machine.guest, "call_with_fd", lambda method, ports: ({}, links.pop(0)), raising=False)
+    with pytest.raises(SetupError, match="the machine gave no link to its port 9222"), forwarded(machine, 9222):
+        pass
+    with pytest.raises(OSError, match="non-socket"), forwarded(machine, 9222):
+        pass
