@@ -13,15 +13,13 @@ from json import dumps
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Start, with_baseline
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, listed, pair
-from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents
+from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents, read_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT
 from deskgym.envs.evaluation.readers.tables import TableSource, find_companion
-from deskgym.envs.machines.base import Machine
 from deskgym.envs.provision.services import Postgresql, Sqlite
 
 Outcome = tuple[bool, str]
@@ -157,9 +155,7 @@ def _key(companion: str, path: str, database: str, ignore: list[str] | None) -> 
 def _read(start: Start, companion: str, path: str, database: str, ignore: list[str], limit: int) -> Contents:
     """The whole database. Raises CheckFailed where an agent's file cannot be read."""
     if not companion:
-        content, log = _get(start.machine, path, limit), _get(start.machine, f"{path}-wal", limit)
-        if content is None:
-            raise CheckFailed(f"{path}: it cannot be read")
+        content, log = read_sqlite(start.machine, path, limit)
 
         def ask_file(query: str) -> list[dict[str, Any]]:
             answer = ask_sqlite(content, log, query, path)
@@ -172,13 +168,6 @@ def _read(start: Start, companion: str, path: str, database: str, ignore: list[s
     return read_contents(
         lambda query: service.sql(query, database=database or None), isinstance(wanted, Postgresql), ignore
     )
-
-
-def _get(machine: Machine, path: str, limit: int) -> bytes | None:
-    try:
-        return machine.get(path, limit=limit)
-    except GuestCallError:
-        return None
 
 
 def _base(
@@ -230,8 +219,7 @@ def diff(
         )
     except ValueError as error:  # it could be read at the start
         raise CheckFailed(f"{companion or path}: {error}") from None
-    done = [change for name in sorted({*base, *now}) if not name.startswith("key:")
-            for change in changed_rows(name, base, now, ignore or [])]  # fmt: skip
+    done = [change for name in sorted({*base, *now}) for change in changed_rows(name, base, now, ignore or [])]
     wanted = [change for change in changes for _ in range(change.count)]
     spare, missing = pair(
         list(range(len(done))), list(range(len(wanted))), lambda d, w: done[d].is_right(wanted[w], ignore or [])
@@ -240,27 +228,25 @@ def diff(
     return not lines, f"{companion or path}: {listed(lines) or f'just the {len(wanted)} right changes'}"
 
 
-def changed_rows(table: str, base: Contents, now: Contents, ignore: Sequence[str]) -> list[Changed]:
-    """What is different in a table, by its primary key; without one, by its whole rows."""
-    keys = [name for row in now.get(f"key:{table}", base.get(f"key:{table}", [])) for name in row.values()]
+def changed_rows(name: str, base: Contents, now: Contents, ignore: Sequence[str]) -> list[Changed]:
+    """What is different in a table: by the primary key that it had at the start, or else by its whole rows.
+
+    A key that an agent has made, or under which a row of either has another one beside it, tells no rows apart.
+    """
+    old, new = (contents.get(name, {}).get("rows", []) for contents in (base, now))
+    keys = base.get(name, {}).get("key", [])
 
     def bare(row: Mapping[str, Any]) -> str:
-        return dumps({k: v for k, v in row.items() if not _is_ignored(table, k, ignore)}, sort_keys=True)
+        return dumps({k: v for k, v in row.items() if not _is_ignored(name, k, ignore)}, sort_keys=True)
 
-    def identity(row: Mapping[str, Any]) -> str:
-        return dumps([row.get(name) for name in keys]) if keys else bare(row)
-
-    old, new = base.get(table, []), now.get(table, [])
-    if keys:
-        before = {identity(row): row for row in old}
-        after = {identity(row): row for row in new}
-        changes = [Changed(table, before.get(k), after.get(k)) for k in {**before, **after}]
+    before, after = ({dumps([row.get(key) for key in keys]): row for row in rows} for rows in (old, new))
+    if keys and len(before) == len(old) and len(after) == len(new):
+        changes = [Changed(name, before.get(k), after.get(k)) for k in {**before, **after}]
         return [c for c in changes if c.old is None or c.new is None or bare(c.old) != bare(c.new)]
-    gone, come = Counter(map(bare, old)), Counter(map(bare, new))
-    both = gone & come
+    both = Counter(map(bare, old)) & Counter(map(bare, new))
     return [
-        *(Changed(table, row, None) for row in _without(old, both.copy(), bare)),
-        *(Changed(table, None, row) for row in _without(new, both.copy(), bare)),
+        *(Changed(name, row, None) for row in _without(old, both.copy(), bare)),
+        *(Changed(name, None, row) for row in _without(new, both.copy(), bare)),
     ]
 
 

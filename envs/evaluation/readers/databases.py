@@ -8,14 +8,17 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
+from deskgym.envs.errors import GuestCallError
+from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.readers import limited
 from deskgym.envs.evaluation.readers.files import MAX_ROWS
+from deskgym.envs.machines.base import Machine
 
 Ask = Callable[[str], list[dict[str, Any]]]
 """Gives a query's rows, by column."""
 
-Contents = dict[str, list[dict[str, Any]]]
-"""Rows by table. ``key:`` and a table's name is its primary key: one row of column names by position."""
+Contents = dict[str, dict[str, list[Any]]]
+"""By table: its ``rows`` (values by column), and the names of the columns of its primary ``key``."""
 
 _SQLITE_TABLES = """
 SELECT m.name AS "table", c.name AS "column", c.pk FROM sqlite_master m JOIN pragma_table_info(m.name) c
@@ -46,15 +49,15 @@ def read_contents(ask: Ask, postgresql: bool, ignore: list[str]) -> Contents:
             tables.setdefault(column["table"], []).append(column)
     if not tables:
         return {}
-    found: Contents = {name: [] for name in tables}
-    for row in ask(" UNION ALL ".join(_select(name, columns, postgresql) for name, columns in tables.items())):
-        found[row["t"]].append(row["r"] if postgresql else json.loads(row["r"]))
-    if sum(map(len, found.values())) > MAX_ROWS:
-        raise ValueError(f"the database has more than {MAX_ROWS} rows; ignore the tables that do not matter")
-    return found | {
-        f"key:{name}": [{str(column["pk"]): column["column"] for column in columns if column["pk"]}]
+    found: Contents = {
+        name: {"key": [column["column"] for column in columns if column["pk"]], "rows": []}
         for name, columns in tables.items()
     }
+    for row in ask(" UNION ALL ".join(_select(name, columns, postgresql) for name, columns in tables.items())):
+        found[row["t"]]["rows"].append(row["r"] if postgresql else json.loads(row["r"]))
+    if sum(len(table["rows"]) for table in found.values()) > MAX_ROWS:
+        raise ValueError(f"the database has more than {MAX_ROWS} rows; ignore the tables that do not matter")
+    return found
 
 
 def _select(name: str, columns: list[dict[str, Any]], postgresql: bool) -> str:
@@ -68,6 +71,26 @@ def _select(name: str, columns: list[dict[str, Any]], postgresql: bool) -> str:
         pairs.append(f"'{label}', CASE typeof({quoted}) WHEN 'blob' THEN hex({quoted}) ELSE {quoted} END")
     table = name.replace('"', '""')
     return f"SELECT '{text}' AS t, json_object({', '.join(pairs)}) AS r FROM \"{table}\""
+
+
+def read_sqlite(machine: Machine, path: str, limit: int) -> tuple[bytes, bytes | None]:
+    """An SQLite file and its write-ahead log, where there is one.
+
+    The log has what a program that is still open, or was killed, has not moved into the file itself.
+
+    Raises:
+        CheckFailed: the file, or a log that is there, cannot be read.
+    """
+    try:
+        content = machine.get(path, limit=limit)
+        try:
+            return content, machine.get(f"{path}-wal", limit=limit)
+        except GuestCallError as error:
+            if error.kind != "FileNotFoundError":
+                raise
+            return content, None
+    except GuestCallError as error:
+        raise CheckFailed(f"{path}: it cannot be read: {error}") from None
 
 
 def ask_sqlite(database: bytes, log: bytes | None, query: str, name: str) -> dict[str, Any]:

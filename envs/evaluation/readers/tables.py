@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from deskgym.envs.episode import FinalState
@@ -12,7 +13,7 @@ from deskgym.envs.evaluation.calls import HostFile, shown, unknown
 from deskgym.envs.evaluation.evaluator import CheckFailed, Start
 from deskgym.envs.evaluation.predicates import Predicate, plain
 from deskgym.envs.evaluation.readers import limited
-from deskgym.envs.evaluation.readers.databases import ask_sqlite
+from deskgym.envs.evaluation.readers.databases import ask_sqlite, read_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT, MAX_ROWS, parse_csv, read_file
 from deskgym.envs.provision.companions import Companion
 
@@ -167,13 +168,9 @@ def ask_companion(final: FinalState, source: TableSource, query: str) -> dict[st
 def _sqlite(final: FinalState, source: TableSource) -> dict[str, Any]:
     key = f"sqlite:{source.limit}:{source.file or source.path}:{_query(source)}"
     if key not in final.scratch:
-        log = None
-        if not source.file:
-            try:  # what a program that is still open, or was killed, has not moved into the file itself
-                log = read_file(final, f"{source.path}-wal", source.limit)
-            except CheckFailed:
-                pass
-        final.scratch[key] = ask_sqlite(source.content(final), log, _query(source), source.name)
+        files, read = f"sqlite:{source.limit}:{source.path}", partial(read_sqlite, path=source.path, limit=source.limit)
+        content, log = (source.file.read_bytes(), None) if source.file else final.read_once(files, read)
+        final.scratch[key] = ask_sqlite(content, log, _query(source), source.name)
     return dict(final.scratch[key])
 
 

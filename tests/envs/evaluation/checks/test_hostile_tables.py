@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_sheet import made
 
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import Check
 from deskgym.envs.evaluation.readers import limited
@@ -182,6 +183,9 @@ def test_what_a_program_has_not_yet_moved_into_the_database_counts(state, tmp_pa
     final = state(**{"x.db": path.read_bytes(), "x.db-wal": log})
     connection.close()
     assert checked(final, "/home/user/x.db", table="t").outcome == "pass"
+    unreadable = GuestCallError("x.db-wal is not a regular file", kind="OSError")
+    result = checked(state(**{"x.db": path.read_bytes(), "x.db-wal": unreadable}), "/home/user/x.db", table="t")
+    assert result.outcome == "fail" and "x.db-wal is not a regular file" in result.message
 
 
 def test_a_broken_reader_is_an_error(state, monkeypatch) -> None:

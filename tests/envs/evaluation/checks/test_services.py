@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import bind
 from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed, Evaluator
@@ -136,8 +137,42 @@ def test_a_file_that_the_agents_programs_write(state, tmp_path) -> None:
     machine[PATH] = database(tmp_path, "UPDATE t SET b = x'01' WHERE id = 1")
     result = one(FinalState(machine, "done"))
     assert result.outcome == "fail" and "b: '00FF' -> '01'" in result.message, result
+    machine[f"{PATH}-wal"] = GuestCallError(f"{PATH}-wal is not a regular file", kind="OSError")
+    with pytest.raises(CheckFailed, match=f"^{PATH}: it cannot be read: {PATH}-wal is not a regular file"):
+        one.test(FinalState(machine, "done"))
+    del machine[f"{PATH}-wal"]
     machine[PATH] = b"broken"
     assert one(FinalState(machine, "done")).outcome == "fail"
     del machine[PATH]
     with pytest.raises(CheckFailed, match="cannot be read"):
         one.test(FinalState(machine, "done"))
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["DROP TABLE t", "CREATE TABLE t (id, a PRIMARY KEY)", "INSERT INTO t VALUES (1, 'x'), (3, 'y')"],
+        ["DROP TABLE t", "CREATE TABLE t (id, a)", "INSERT INTO t VALUES (1, 'z'), (1, 'x'), (2, 'y'), (3, 'y')"],
+        ["DELETE FROM loose WHERE a = 'x'"],
+        ["INSERT INTO loose (rowid, id, a) VALUES (0, NULL, 'z')"],
+        ['CREATE TABLE "key:t" (a)', "INSERT INTO \"key:t\" VALUES ('z')"],
+        ['INSERT INTO "key:loose" VALUES (1)'],
+    ],
+)
+def test_rows_are_not_hidden_by_another_key(state, tmp_path, commands: list[str]) -> None:
+    made = database(
+        tmp_path,
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a)",
+        "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'y')",
+        "CREATE TABLE loose (id TEXT PRIMARY KEY, a)",
+        "INSERT INTO loose VALUES (NULL, 'x'), (NULL, 'y')",
+        'CREATE TABLE "key:loose" (a)',
+    )
+    machine = state(**{"x.db": made}).machine
+    machine.companions = {}
+    one = check("sql.diff", path=PATH, changes=[])
+    started(machine, one)
+    assert one(FinalState(machine, "done")).outcome == "pass"
+    machine[PATH] = database(tmp_path, *commands)
+    result = one(FinalState(machine, "done"))
+    assert result.outcome == "fail" and "this should not be" in result.message, result
