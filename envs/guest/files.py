@@ -7,13 +7,13 @@ that it could not go itself.
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.processes import system_user
 from deskgym.envs.guest.protocol import MAX_FRAME
 
 PIECE = MAX_FRAME // 2
@@ -63,8 +63,7 @@ class Files:
         elif owner == "guest":
             ids = (os.getuid(), os.getgid())
         else:
-            user = pwd.getpwnam(owner)
-            ids = (user.pw_uid, user.pw_gid)
+            ids = system_user(owner)[:2]
         if self._config.uid is not None and os.geteuid() == 0:
             os.chown(path, *ids, follow_symlinks=False)
 

@@ -69,7 +69,8 @@ def become(config: GuestConfig, user: str) -> None:
     """Turn this (forked) process into one of ``user``: "agent", "guest", or a system user by name; for ever.
 
     Raises:
-        OSError: there is no such user, or it cannot be become because the guest has no users of its own.
+        LookupError: there is no such user.
+        PermissionError: it is a system user, and the guest has no users of its own.
     """
     if user != "guest":
         if config.processes is not None:

@@ -86,7 +86,7 @@ def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -
 def _build(target: Path, build: Callable[[Path], Path | None]) -> None:
     prefix = f".building-{target.name}-"
     for left in target.parent.glob(".building-*"):
-        if left.name.startswith(prefix) or time.time() - left.stat().st_mtime > STALE:
+        if left.name.startswith(prefix) or _age(left) > STALE:
             _remove(left)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
     try:
@@ -99,8 +99,16 @@ def _build(target: Path, build: Callable[[Path], Path | None]) -> None:
 
 def _remove_unused(newest: Path, seconds: float) -> None:
     for other in newest.parent.glob(f"{newest.name.partition('-')[0]}-*"):
-        if other != newest and time.time() - other.stat().st_mtime > seconds:
+        if other != newest and _age(other) > seconds:
             _remove(other)
+
+
+def _age(path: Path) -> float:
+    """Seconds since it was changed; 0 where another process has renamed or removed it meanwhile."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _remove(path: Path) -> None:

@@ -30,7 +30,9 @@ def build_locale(name: str) -> Path:
     if tool is None or not Path("/usr/share/i18n/locales").is_dir():
         raise MachineError(f"the locale {name} needs `apt-get install locales`", "not_installed")
     if not Path("/usr/share/i18n/locales", language).is_file():
-        raise MachineError(f"there is no locale {name!r}; legal are such as 'en_US.UTF-8' and 'de_DE.UTF-8'", "locale")
+        raise MachineError(
+            f"there is no locale {name!r}; legal are such as 'en_US.UTF-8' and 'de_DE.UTF-8'", "not_supported"
+        )
 
     def fill(building: Path) -> None:
         building.chmod(0o755)

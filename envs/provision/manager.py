@@ -25,14 +25,13 @@ class MachineManager:
     """An environment's present machine, and those that are prepared for its next episodes.
 
     On a machine whose snapshots keep running programs, a snapshot is taken when a task is set up. The next task with
-    the same setup is restored to it, and no program starts again.
+    the same setup is restored to it, and no program starts again. A machine in which nothing but
+    kernels was used is made ready again in place of a new one.
 
     Args:
         builder: builds machines by what tasks need.
         settle: waits until a machine's screen has settled and reads it once: after that, only changes need reading.
         config: how much is prepared and kept.
-
-    A machine in which nothing but kernels was used is made ready again in place of a new one.
 
     Attributes:
         machine: the present one.

@@ -22,7 +22,7 @@ class _Kept:
 
 
 class KeptSnapshots:
-    """Snapshots of one configuration of machine, by key. Several threads may use it.
+    """Snapshots of one kind of machine, by key. Several threads may use it.
 
     Where there are too many, those that were never lent go first, then the least recently used; so setups of which each
     is seen once do not drive out those that come again and again. Where one cannot be taken (the disk is full, say),

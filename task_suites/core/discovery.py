@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -22,8 +23,7 @@ ENTRY_POINTS = "deskgym.programs"
 """The group of entry points by which a user's own package offers programs."""
 FOLDERS = "DESKGYM_PROGRAMS"
 """The environment variable with folders of programs, with colons between them."""
-_PROGRAM = re.compile(rb"^PROGRAM\b[^=\n]*=", re.MULTILINE)
-_loaded: dict[Path, Program] = {}  # by folder
+_MAKES_ONE = re.compile(rb"^PROGRAM\b[^=\n]*=", re.MULTILINE)
 
 
 def program_names(folders: Sequence[str | Path] = ()) -> list[str]:
@@ -32,7 +32,7 @@ def program_names(folders: Sequence[str | Path] = ()) -> list[str]:
     Args:
         folders: where else to look, each with one folder for each program.
     """
-    names = {path.name for folder in (HERE, *_folders(folders)) for path in _program_folders(folder)}
+    names = {path.name for folder in _folders(folders) for path in _program_folders(Path(folder))}
     return sorted(names | {entry.name for entry in entry_points(group=ENTRY_POINTS)})
 
 
@@ -46,23 +46,27 @@ def load_program(name: str, folders: Sequence[str | Path] = ()) -> Program:
     Raises:
         TaskError: there is no such program, or what was found is none.
     """
-    for place in (HERE, *_folders(folders)):
-        folder = place / name
-        if folder in _loaded or (folder.parent == place and _makes_one(folder)):
-            return _from_folder(folder)
+    return _load(name, _folders(folders))
+
+
+@cache
+def _load(name: str, folders: tuple[str, ...]) -> Program:
+    """Look a program up once: a task's draw asks for its programs some twenty times."""
+    for folder in map(Path, folders):
+        if folder / name in _program_folders(folder):
+            return _from_folder(folder / name)
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         return _legal(entry.load(), name, f"the entry point {entry.value!r}")
     raise TaskError(unknown("program", name, program_names(folders)))
 
 
+@cache
 def _from_folder(folder: Path) -> Program:
-    if folder not in _loaded:
-        if folder.parent == HERE:
-            module = import_module(f"{PACKAGE}.{folder.name}")
-        else:
-            module = _import_file(f"deskgym_program_{folder.name}", folder / "__init__.py")
-        _loaded[folder] = _legal(module, folder.name, str(folder))
-    return _loaded[folder]
+    if folder.parent == HERE:
+        module = import_module(f"{PACKAGE}.{folder.name}")
+    else:
+        module = _import_file(f"deskgym_program_{folder.name}", folder / "__init__.py")
+    return _legal(module, folder.name, str(folder))
 
 
 def _import_file(name: str, file: Path) -> ModuleType:
@@ -92,15 +96,12 @@ def _legal(found: object, name: str, place: str) -> Program:
     return program
 
 
-def _folders(more: Sequence[str | Path]) -> list[Path]:
+def _folders(more: Sequence[str | Path]) -> tuple[str, ...]:
     given = [part for part in os.environ.get(FOLDERS, "").split(os.pathsep) if part]
-    return [Path(folder).absolute() for folder in (*more, *given)]
+    return (str(HERE), *map(os.path.abspath, (*more, *given)))
 
 
 def _program_folders(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if _makes_one(path)] if folder.is_dir() else []
-
-
-def _makes_one(folder: Path) -> bool:
-    file = folder / "__init__.py"
-    return file.is_file() and _PROGRAM.search(file.read_bytes()) is not None
+    if not folder.is_dir():
+        return []
+    return [file.parent for file in folder.glob("*/__init__.py") if _MAKES_ONE.search(file.read_bytes())]

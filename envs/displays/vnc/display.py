@@ -160,6 +160,7 @@ class VncDisplay(Display):
 
     def _settle(self, acted: bool, policy: SettlePolicy) -> bool:
         """Wait until no pixels have changed for a while; False when the cap ran out before."""
+        self._background.part = policy.motion
         end = time.monotonic() + policy.cap_ms / 1000
         self._sync()
         ready = time.monotonic()

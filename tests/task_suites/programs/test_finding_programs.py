@@ -133,7 +133,8 @@ def test_what_is_not_installed_is_said_before_a_machine_starts(my_tasks, capsys)
     (my_tasks / "programs" / "xquiz" / "__init__.py").write_text(
         PROGRAM.format(name="xquiz", package="no-such-package")
     )
-    discovery._loaded.pop(my_tasks / "programs" / "xquiz", None)
+    discovery._load.cache_clear()
+    discovery._from_folder.cache_clear()
     sys.modules.pop("deskgym_program_xquiz", None)
     message = "xquiz is not installed: there is no Debian package no-such-package here; run `deskgym install`"
     with pytest.raises(MachineError, match=message):
