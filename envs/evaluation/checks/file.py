@@ -12,9 +12,9 @@ from deskgym.envs.evaluation.calls import HostFile, shown
 from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.evaluation.readers.compare import Rules, as_number, differences, listed
+from deskgym.envs.evaluation.readers.compare import Rules, differences, listed
 from deskgym.envs.evaluation.readers.files import LIMIT, parse_csv, parse_json, read_file, read_text
-from deskgym.envs.evaluation.readers.tables import Table, column_name
+from deskgym.envs.evaluation.readers.tables import Table, cell_value, column_name
 
 
 def exists(final: FinalState, path: str, limit: int = LIMIT) -> tuple[bool, str]:
@@ -135,7 +135,7 @@ def csv_gold(
         ```
     """
     rows = parse_csv(gold.read_text("utf-8-sig"), gold.name, delimiter)
-    numbers = [[cell if as_number(cell) is None else as_number(cell) for cell in row] for row in rows]
+    numbers = [[cell_value(cell, typed=False) for cell in row] for row in rows]
     return csv_(final, path, numbers, ordered, abs, rel, delimiter, limit)
 
 
@@ -171,7 +171,7 @@ def csv_cell(
         cell = rows[row][index].strip()
     except IndexError:
         raise CheckFailed(f"{path}: no row {row} with column {column!r}; it has {len(rows)} rows") from None
-    value: Any = cell if as_number(cell) is None else as_number(cell)
+    value = cell_value(cell, typed=False)
     return that(value), f"{path}, row {row}, column {column!r} is {shown(value)}; right is {that}"
 
 

@@ -14,8 +14,8 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
-from deskgym.envs.evaluation.readers.compare import Cell, Rules, as_number, differences, kind, listed
-from deskgym.envs.evaluation.readers.tables import Table, TableSource, parse_range, read_sheet, read_table
+from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, kind, listed
+from deskgym.envs.evaluation.readers.tables import Table, TableSource, cell_value, parse_range, read_sheet, read_table
 
 Outcome = tuple[bool, str]
 
@@ -71,8 +71,7 @@ def table(
         columns = list(right[0])
     got = got.pick(columns) if columns is not None else got
     wanted = [_in_columns(row, got) for row in right]
-    if not typed:  # a text file's numbers are numbers
-        wanted = [[cell if (number := as_number(cell)) is None else number for cell in row] for row in wanted]
+    wanted = [[cell_value(cell, typed) for cell in row] for row in wanted]
     wrong = differences(got, wanted, Rules(abs, rel, loose), ordered, more)
     return not wrong, f"{got.name}: {listed(wrong) or f'its {len(got.rows)} rows are right'}"
 
@@ -123,8 +122,7 @@ def cell(
         if len(got.rows) != 1:
             return False, f"{got.name}: {len(got.rows)} rows were found, right is one"
         value, typed, where = got.rows[0][0], got.typed, f"{got.name}, {got.places[0]}, column {column!r}"
-    if not typed and as_number(value) is not None:
-        value = as_number(value)
+    value = cell_value(value, typed)
     return that(value), f"{where} is {kind(value)}; right is {that}"
 
 
@@ -146,9 +144,7 @@ def column(final: FinalState, in_: TableSource, column: str, that: Predicate) ->
         ```
     """
     got = read_table(final, in_).pick([column])
-    values = [row[0] for row in got.rows]
-    if not got.typed:
-        values = [value if as_number(value) is None else as_number(value) for value in values]
+    values = [cell_value(row[0], got.typed) for row in got.rows]
     wrong = [f"{place} is {kind(v)}" for place, v in zip(got.places, values, strict=True) if not that([v])]
     each = isinstance(that.data, Mapping) and list(that.data) == ["each"]
     return that(values), f"{got.name}, column {column!r}: {listed(wrong) if each else shown(values)}; right is {that}"
@@ -224,7 +220,7 @@ def sorted_(final: FinalState, in_: TableSource, by: list[str], descending: bool
 
 
 def _rank(value: Any, typed: bool) -> tuple[int, Any]:
-    number = value if typed else as_number(value)
+    number = cell_value(value, typed)
     if isinstance(number, (int, float)):
         return 0, number
     return (2, "") if value in (None, "") else (1, str(value).casefold())

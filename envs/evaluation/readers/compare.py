@@ -8,7 +8,7 @@ from typing import Any
 
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.predicates import Predicate, plain, within
-from deskgym.envs.evaluation.readers.tables import Table
+from deskgym.envs.evaluation.readers.tables import Table, cell_value
 
 MAX_UNORDERED = 2_000  # rows that are equal to none: pairing them up is quadratic
 MOST_SHOWN = 5
@@ -40,27 +40,17 @@ class Rules:
         """Whether a cell is right."""
         as_text = self.loose or not typed
         if isinstance(right, Predicate):
-            number = None if typed and not self.loose else as_number(cell)
-            return right(cell) or (number is not None and right(number))
+            return right(cell_value(cell, not as_text))
         if isinstance(right, bool):
             return cell is right or (as_text and isinstance(cell, str) and plain(cell) == str(right).lower())
         if isinstance(right, (int, float)):
-            return within(as_number(cell) if as_text else cell, right, self.abs, self.rel)
+            return within(cell_value(cell, not as_text), right, self.abs, self.rel)
         if right is None or right == "":
             return cell is None or cell == ""
         if isinstance(cell, str):
             return cell == right or (self.loose and plain(cell) == plain(str(right)))
-        return self.loose and within(cell, as_number(right) or float("nan"), self.abs, self.rel)
-
-
-def as_number(cell: Any) -> Any:
-    """A text as the number that it reads as: of digits only, so that "nan", "1_000" and "inf" stay texts."""
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return float(cell) if cell.strip().lstrip("+-")[:1] in set("0123456789.") and "_" not in cell else None
-    except ValueError:
-        return None
+        number = cell_value(right, typed=False)
+        return self.loose and isinstance(number, float) and within(cell, number, self.abs, self.rel)
 
 
 def differences(got: Table, right: Sequence[Sequence[Any]], rules: Rules, ordered: bool, more: bool) -> list[str]:
@@ -112,7 +102,7 @@ def _in_order(rows: int, wanted: int, fits: Callable[[int, int], bool]) -> bool:
 
 def _key(row: Sequence[Any], typed: bool) -> str:
     """Equal for rows that are surely right for each other, but for the last digits of their numbers."""
-    cells = [as_number(cell) if not typed and as_number(cell) is not None else cell for cell in row]
+    cells = [cell_value(cell, typed) for cell in row]
     return repr([f"{c:.9g}" if isinstance(c, (int, float)) and not isinstance(c, bool) else c or "" for c in cells])
 
 
@@ -173,7 +163,7 @@ def _cells(got: Table, k: int, want: Sequence[Any], rules: Rules) -> list[str]:
 
 def kind(value: Any) -> str:
     """A value with its type, where a person could take it for another one."""
-    if isinstance(value, str) and as_number(value) is not None:
+    if isinstance(value, str) and not isinstance(cell_value(value, typed=False), str):
         return f"{shown(value)} (a text)"
     return "empty" if value is None else shown(value)
 

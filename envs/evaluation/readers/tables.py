@@ -71,6 +71,23 @@ class TableSource:
         return self.file.read_bytes() if self.file else read_file(final, self.path, self.limit)
 
 
+def cell_value(cell: Any, typed: bool) -> Any:
+    """What a cell stands for: in a format that has only texts, one that reads as a number is that number.
+
+    It must begin like one, so that "nan" and "inf" stay texts; "1_000" stays one too.
+
+    Examples:
+        >>> cell_value("-1.50", typed=False), cell_value("-1.50", typed=True), cell_value("nan", typed=False)
+        (-1.5, '-1.50', 'nan')
+    """
+    if typed or not isinstance(cell, str) or "_" in cell or cell.strip().lstrip("+-")[:1] not in "0123456789.":
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of named columns.
@@ -112,7 +129,7 @@ class Table:
     def where(self, wanted: Mapping[str, Predicate]) -> Table:
         """The rows whose cells fit all the predicates. Raises CheckFailed."""
         tests = [(self.index(column), that) for column, that in wanted.items()]
-        kept = [k for k, row in enumerate(self.rows) if all(that(row[at]) for at, that in tests)]
+        kept = [k for k, row in enumerate(self.rows) if all(that(cell_value(row[c], self.typed)) for c, that in tests)]
         rows, places = [self.rows[k] for k in kept], [self.places[k] for k in kept]
         return Table(self.name, self.columns, rows, places, self.typed)
 

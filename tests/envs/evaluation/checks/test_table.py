@@ -97,6 +97,11 @@ def test_all_kinds_of_file_hold_the_same_rows(files, kind: str) -> None:
     }
     assert run(files, "table.cell", in_=where, column="Total", that={"equals": 80})[0]
     assert run(files, "table.count", in_=where, that={"equals": 1})[0]
+    where["where"] = {"Total": {"between": [70, 90]}}
+    assert run(files, "table.cell", in_=where, column="Region", that={"equals": "South"})[0]
+    for other in ({"not": {"equals": 80}}, {"matches": "80"}):  # a text that reads as a number is nothing else
+        assert not run(files, "table.cell", in_=where, column="Total", that=other)[0]
+        assert not run(files, "table", in_=where, columns=["Total"], rows=[[other]])[0]
 
 
 def test_places_and_ranges(files) -> None:
