@@ -25,7 +25,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.observer import DesktopObserver
-from deskgym.envs.observation.screen import MachineScreen
+from deskgym.envs.observation.screen import Screen
 from deskgym.envs.observation.spaces import legal_screen_size
 from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback
 from deskgym.envs.provision.builder import MachineBuilder
@@ -217,9 +217,9 @@ class DesktopEnv(MachineEnv):
         return self.observer.elements
 
     @property
-    def screen(self) -> MachineScreen:
+    def screen(self) -> Screen:
         """The screen's accessible elements as scripts search them."""
-        return MachineScreen(self.machine)
+        return Screen(self.machine)
 
     def look(self) -> None:
         """Read the accessible elements now: discrete actions then mean these."""

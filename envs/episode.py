@@ -15,6 +15,8 @@ import numpy as np
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
+from deskgym.envs.observation.elements import Element as Element
+from deskgym.envs.observation.screen import Screen as Screen
 
 if TYPE_CHECKING:
     from deskgym.envs.action.actions import Action
@@ -86,86 +88,6 @@ def _known(baselines: Mapping[str, Any], key: str) -> Any:
     if key not in baselines:
         raise RuntimeError(f"nothing was read at the episode's start for {key!r}; there is {sorted(baselines)}")
     return baselines[key]
-
-
-@dataclass(frozen=True)
-class Element:
-    """One accessible element as an oracle sees it.
-
-    Attributes:
-        x: left edge in screen pixels.
-        y: top edge in screen pixels.
-        width: in pixels.
-        height: in pixels.
-        role: AT-SPI's role name, such as ``"push button"``.
-        name: its accessible name.
-        text: its text content, or "".
-        states: names of the states that are set, see ``deskgym.envs.guest.protocol.STATE_BITS``.
-    """
-
-    x: int
-    y: int
-    width: int
-    height: int
-    role: str
-    name: str = ""
-    text: str = ""
-    states: frozenset[str] = frozenset()
-
-    @property
-    def center(self) -> tuple[int, int]:
-        """The pixel in its middle, (x, y)."""
-        return self.x + self.width // 2, self.y + self.height // 2
-
-
-class Screen(Protocol):
-    """What an oracle sees: the accessibility that an agent has too, and nothing else."""
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels."""
-        ...
-
-    def find(
-        self,
-        *,
-        role: str | None = None,
-        name: str | None = None,
-        text: str | None = None,
-        window: str | None = None,
-        state: str | None = None,
-        nth: int = 0,
-        showing: bool = True,
-        timeout: float = 10.0,
-    ) -> Element:
-        """The ``nth`` element that fits all that is given; waits until it is there.
-
-        Args:
-            role: AT-SPI role name, equal.
-            name: accessible name: equal, or a glob where it contains ``*``.
-            text: text content: equal, or a glob where it contains ``*``.
-            window: title of the window that it is in: equal, or a glob where it contains ``*``.
-            state: a state that it has, such as ``"focused"``.
-            nth: which of several, in document order; negative counts from the last.
-            showing: only elements that are on the screen.
-            timeout: seconds to wait for it.
-
-        Raises:
-            SetupError: it never came; the message says what was looked for and lists near misses.
-        """
-        ...
-
-    def find_all(
-        self,
-        *,
-        role: str | None = None,
-        name: str | None = None,
-        text: str | None = None,
-        window: str | None = None,
-        showing: bool = True,
-    ) -> Sequence[Element]:
-        """All elements that fit now, in document order; does not wait."""
-        ...
 
 
 Bursts = Iterator[list["Action"]]

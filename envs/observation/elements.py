@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deskgym.envs.episode import Element
 from deskgym.envs.errors import GuestLost
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
 from deskgym.envs.guest.step import ElementsReading
@@ -19,6 +19,36 @@ _STATE_INDEX = {name: k for k, name in enumerate(STATE_BITS)}
 _SHOWN_STATES = ("active", "checked", "editable", "expanded", "focused", "modal", "pressed", "selected")
 _COLUMNS = len(ELEMENT_COLUMNS)
 _MAX_CELL = 200  # characters of a name or text in one row of the a11y text
+
+
+@dataclass(frozen=True)
+class Element:
+    """One accessible element as an oracle sees it.
+
+    Attributes:
+        x: left edge in screen pixels.
+        y: top edge in screen pixels.
+        width: in pixels.
+        height: in pixels.
+        role: AT-SPI's role name, such as ``"push button"``.
+        name: its accessible name.
+        text: its text content, or "".
+        states: names of the states that are set, see ``deskgym.envs.guest.protocol.STATE_BITS``.
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+    role: str
+    name: str = ""
+    text: str = ""
+    states: frozenset[str] = frozenset()
+
+    @property
+    def center(self) -> tuple[int, int]:
+        """The pixel in its middle, (x, y)."""
+        return self.x + self.width // 2, self.y + self.height // 2
 
 
 class Elements(Sequence[Element]):

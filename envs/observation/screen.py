@@ -8,10 +8,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from deskgym.envs.deadline import Deadline
-from deskgym.envs.episode import Element
 from deskgym.envs.errors import SetupError
 from deskgym.envs.guest.step import ElementsRequest
-from deskgym.envs.observation.elements import Elements
+from deskgym.envs.observation.elements import Element, Elements
 
 if TYPE_CHECKING:
     from deskgym.envs.machines.base import Machine
@@ -20,8 +19,8 @@ MAX_ELEMENTS = 4096
 _NEAR_MISSES = 6
 
 
-class MachineScreen:
-    """A machine's visible accessible elements; implements ``deskgym.envs.episode.Screen``.
+class Screen:
+    """What an oracle sees: a machine's accessible elements, which an agent has too, and nothing else.
 
     Args:
         machine: started, with a display.
@@ -48,11 +47,8 @@ class MachineScreen:
         name: str | None = None,
         text: str | None = None,
         window: str | None = None,
-        showing: bool = True,
     ) -> Sequence[Element]:
-        """All elements that fit now, in document order; does not wait. See ``Screen.find``."""
-        if not showing:
-            raise ValueError("only what shows can be found here; hidden parts are for hooks: guest.call('tree')")
+        """All elements that fit now, in document order; does not wait. See ``find``."""
         return self._matching(self.elements(), role, name, text, window)
 
     def find(
@@ -64,10 +60,18 @@ class MachineScreen:
         window: str | None = None,
         state: str | None = None,
         nth: int = 0,
-        showing: bool = True,
         timeout: float = 10.0,
     ) -> Element:
-        """The ``nth`` element that fits; waits until it is there. See ``Screen.find``.
+        """The ``nth`` element that fits all that is given; waits until it is there.
+
+        Args:
+            role: AT-SPI role name, equal.
+            name: accessible name: equal, or a glob where it contains ``*``.
+            text: text content: equal, or a glob where it contains ``*``.
+            window: title of the window that it is in: equal, or a glob where it contains ``*``.
+            state: a state that it has, such as ``"focused"``.
+            nth: which of several, in document order; negative counts from the last.
+            timeout: seconds to wait for it.
 
         Raises:
             SetupError: it never came; the message says what was looked for and lists near misses.

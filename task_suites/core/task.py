@@ -12,7 +12,6 @@ from deskgym.envs.evaluation.evaluator import Evaluator
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
-from deskgym.envs.observation.screen import MachineScreen
 from deskgym.envs.provision.companions import Companion
 from deskgym.task_suites.core.setup_key import digest
 
@@ -46,7 +45,7 @@ class Setup:
     def screen(self) -> Screen:
         """The machine's accessible elements."""
         if self._screen is None:
-            self._screen = MachineScreen(self.machine)
+            self._screen = Screen(self.machine)
         return self._screen
 
 

@@ -8,7 +8,7 @@ import pytest
 from deskgym.envs.episode import Bursts, FinalState
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.fake.machine import FakeMachine
-from deskgym.envs.observation.screen import MachineScreen
+from deskgym.envs.observation.screen import Screen
 from deskgym.task_suites.core.suite import TaskSuite
 from deskgym.task_suites.core.task import Task
 
@@ -54,7 +54,7 @@ def read_display(machine: FakeMachine) -> dict[str, object]:
     return {"text": machine.fake_display.text, "presses": machine.fake_display.presses}
 
 
-def press_button(screen: MachineScreen, times: int = 1) -> Bursts:
+def press_button(screen: Screen, times: int = 1) -> Bursts:
     from deskgym.envs.action.actions import Action
 
     for k in range(times):
@@ -71,7 +71,7 @@ def run(task: Task, script: Iterator | None = None) -> Verdict:
     """Play a script, or do nothing, as an environment does."""
     with FakeMachine() as machine:
         task.prepare(machine)
-        screen = MachineScreen(machine)
+        screen = Screen(machine)
         final = FinalState(machine, "limit", task_id=task.id)
         for burst in script(screen) if script else ():  # type: ignore[operator]
             for action in burst:

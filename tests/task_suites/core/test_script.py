@@ -19,7 +19,7 @@ class OneButton:
     def __init__(self) -> None:
         self.log: list[object] = []
 
-    def find(self, *, role=None, name=None, text=None, window=None, nth=0, showing=True, timeout=10.0):
+    def find(self, *, role=None, name=None, text=None, window=None, nth=0, timeout=10.0):
         self.log.append("look")
         if name not in (None, "OK"):
             raise SetupError(f"no element named {name!r}")
