@@ -27,17 +27,7 @@ _HOMES = {
     "WrongAgent": "scripted",
 }
 
-__all__ = [
-    "Agent",
-    "ConstantAgent",
-    "EpisodeResult",
-    "NoopAgent",
-    "OracleAgent",
-    "RandomAgent",
-    "WrongAgent",
-    "make_agent",
-    "run_episode",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

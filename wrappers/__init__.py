@@ -43,25 +43,7 @@ _HOMES = {
     "rescore": "recording.recorded_state",
 }
 
-__all__ = [
-    "AccessibilityText",
-    "AnthropicComputerUse",
-    "CoordinateFrame",
-    "DownscaleScreenshot",
-    "ExecutionFeedback",
-    "FlatForSB3",
-    "GuiOnly",
-    "HistoryWindow",
-    "JointDiscrete",
-    "OpenAIComputerUse",
-    "PartialCredit",
-    "RecordEpisode",
-    "Recording",
-    "RegionOfInterest",
-    "SetOfMark",
-    "TimeLimitSeconds",
-    "rescore",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -25,16 +25,7 @@ _HOMES = {
     "write_dataset": "minari_export",
 }
 
-__all__ = [
-    "Episode",
-    "EpisodeCollector",
-    "collect_demos",
-    "datasets_in",
-    "episodes_of",
-    "load_dataset",
-    "to_minari",
-    "write_dataset",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     channel.add_argument("--fd", type=int, help="the control socket, inherited as this file descriptor")
     channel.add_argument("--port", help="the control channel as a character device (virtio-serial)")
     channel.add_argument("--listen", metavar="PLACE", help="wait for hosts at unix:/PATH or tcp:HOST:PORT")
-    parser.add_argument("--attach", action="store_true", help="serve the desktop at $DISPLAY instead of starting one")
+    parser.add_argument(
+        "--attach", dest="attached", action="store_true", help="serve the desktop at $DISPLAY instead of starting one"
+    )
     parser.add_argument("--token-file", help="with --listen: the token that hosts must have; made if it is missing")
     parser.add_argument("--allow-remote", action="store_true", help="with --listen: other hosts may reach it")
     parser.add_argument("--uid", type=int, help="run programs as this user; default: as the guest's own")
@@ -98,25 +100,8 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     parser.add_argument("--locale-path", metavar="DIR", help="where that locale is")
     parser.add_argument("--clock", metavar="TIME", help="when programs believe that the session began")
     options = parser.parse_args(argv)
-    if options.attach != (options.listen is not None):
+    if options.attached != (options.listen is not None):
         parser.error("--attach and --listen go together")
-    uid = os.getuid() if options.uid is None else options.uid
-    config = GuestConfig(
-        uid=options.uid,
-        gid=options.gid,
-        home=options.home or ("" if options.attach else GuestConfig.home),
-        state_dir=options.state_dir,
-        runtime_dir=options.runtime_dir or f"/run/user/{uid}",
-        tmp_dir=options.tmp_dir,
-        processes=options.processes,
-        emulated=options.emulated,
-        sudo=options.sudo,
-        marker=options.marker,
-        remove=options.remove,
-        attached=options.attach,
-        libraries=options.libraries,
-        locale=options.locale,
-        locale_path=options.locale_path,
-        clock=options.clock,
-    )
-    return options, config
+    options.home = options.home or ("" if options.attached else GuestConfig.home)
+    options.runtime_dir = options.runtime_dir or f"/run/user/{os.getuid() if options.uid is None else options.uid}"
+    return options, GuestConfig(**{field.name: getattr(options, field.name) for field in fields(GuestConfig)})

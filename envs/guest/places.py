@@ -56,18 +56,7 @@ class Place:
 
     def connect(self, timeout: float) -> socket.socket:
         """A connected socket. Raises OSError."""
-        if self.port is not None:
-            connected = socket.create_connection((self.host, self.port), timeout)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connected
-        connected = socket.socket(socket.AF_UNIX)
-        try:
-            connected.settimeout(timeout)
-            connected.connect(self.host)
-        except BaseException:
-            connected.close()
-            raise
-        return connected
+        return connect(self.host, self.port, timeout)
 
     def listen(self) -> socket.socket:
         """A listening socket; one of the file system is for its owner only. Raises OSError."""
@@ -100,3 +89,23 @@ class Place:
             os.unlink(self.host)
         else:
             raise OSError(f"another guest listens at {self.host}")
+
+
+def connect(host: str, port: int | None, timeout: float) -> socket.socket:
+    """A socket that is connected by TCP, or without a port to the Unix socket at the path ``host``.
+
+    Raises:
+        OSError: the host is unknown, the port is refused, or there is no answer in time.
+    """
+    if port is not None:
+        connected = socket.create_connection((host, port), timeout)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connected
+    connected = socket.socket(socket.AF_UNIX)
+    try:
+        connected.settimeout(timeout)
+        connected.connect(host)
+    except BaseException:
+        connected.close()
+        raise
+    return connected

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import socket
 from dataclasses import dataclass
 
 FORMS = "'host:DISPLAY' (port 5900 + DISPLAY), 'host::PORT', '[IPv6]:DISPLAY', or '/path' of a Unix socket"
@@ -52,21 +51,6 @@ class VncAddress:
 
     def __str__(self) -> str:
         return self.host if self.port is None else f"{self.host}::{self.port}"
-
-    def connect(self, timeout: float) -> socket.socket:
-        """A connected socket. Raises OSError (a host that is unknown, a port that is refused, no answer in time)."""
-        if self.port is not None:
-            connected = socket.create_connection((self.host, self.port), timeout)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connected
-        connected = socket.socket(socket.AF_UNIX)
-        try:
-            connected.settimeout(timeout)
-            connected.connect(self.host)
-        except BaseException:
-            connected.close()
-            raise
-        return connected
 
 
 def _host(text: str) -> tuple[str, str]:

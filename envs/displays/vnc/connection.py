@@ -10,6 +10,7 @@ from typing import NoReturn
 from deskgym.envs.displays.vnc.address import VncAddress
 from deskgym.envs.displays.vnc.protocol import FrameClient
 from deskgym.envs.errors import MachineError
+from deskgym.envs.guest.places import connect
 
 PIECE = 1 << 18
 
@@ -41,7 +42,7 @@ class VncConnection:
         self._in_flight = False  # an answer to an earlier request may still come
         end = time.monotonic() + timeout
         try:
-            self._socket = address.connect(timeout)
+            self._socket = connect(address.host, address.port, timeout)
         except OSError as error:
             raise MachineError(
                 f"no VNC server can be reached at {self._name}: {error}; is it running, and does it listen there?",
