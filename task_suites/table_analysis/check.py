@@ -18,8 +18,8 @@ from deskgym.envs.errors import TaskError
 from deskgym.task_suites.table_analysis.check_turns import Report, check_file
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
-from deskgym.task_suites.table_analysis.drawing import places
 from deskgym.task_suites.table_analysis.host_run import PackagedDomains
+from deskgym.task_suites.table_analysis.sampling import places
 from deskgym.task_suites.table_analysis.turns import MODES
 
 FOLDER = Path(__file__).parent / "dialogues"

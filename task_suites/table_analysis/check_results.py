@@ -8,28 +8,30 @@ from typing import Any
 
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.table_analysis import host_run
-from deskgym.task_suites.table_analysis.drawing import Drawn
 from deskgym.task_suites.table_analysis.guest import comparators, results
+from deskgym.task_suites.table_analysis.sampling import SampledDialogue
 
 
-def expressions(drawn: Drawn, k: int, reference: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def expressions(sampled: SampledDialogue, k: int, reference: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Probes and true values of the functions and models of turn ``k``, by variable.
 
     Raises:
         TaskError: an expression of the file failed.
     """
-    turn, name = drawn.file.turns[k], drawn.name(k)
+    turn, name = sampled.file.turns[k], sampled.name(k)
 
     def value(text: str | None) -> Any:
-        text = drawn.fill(k, text or "")
-        return host_run.evaluate(reference, text, drawn.domain, drawn.variant, name) if text else None
+        text = sampled.fill(k, text or "")
+        return host_run.evaluate(reference, text, sampled.domain, sampled.variant, name) if text else None
 
     return {result: (value(turn.probes.get(result)), value(turn.truth.get(result))) for result in turn.result}
 
 
-def taken(drawn: Drawn, k: int, namespace: Mapping[str, Any], given: Mapping[str, tuple[Any, Any]]) -> bytes:
+def taken(
+    sampled: SampledDialogue, k: int, namespace: Mapping[str, Any], given: Mapping[str, tuple[Any, Any]]
+) -> bytes:
     """The results that ``namespace`` holds, as the comparator takes them."""
-    kinds = drawn.file.turns[k].result
+    kinds = sampled.file.turns[k].result
     wanted: dict[str, dict[str, Any]] = {name: {"type": kind} for name, kind in kinds.items()}
     for name in kinds:
         if given[name][0] is not None:
@@ -37,13 +39,15 @@ def taken(drawn: Drawn, k: int, namespace: Mapping[str, Any], given: Mapping[str
     return results.take(namespace, wanted)
 
 
-def right(drawn: Drawn, k: int, gold: bytes, got: bytes, given: Mapping[str, tuple[Any, Any]]) -> dict[str, str | None]:
+def right(
+    sampled: SampledDialogue, k: int, gold: bytes, got: bytes, given: Mapping[str, tuple[Any, Any]]
+) -> dict[str, str | None]:
     """For each variable None where ``got`` is as ``gold``, else what differs.
 
     Raises:
         TaskError: the gold cannot be compared.
     """
-    turn = drawn.file.turns[k]
+    turn = sampled.file.turns[k]
     intents: list[dict[str, Any]] = []
     for name, kind in turn.result.items():
         intent: dict[str, Any] = {"name": name, "kind": kind, "options": dict(turn.compare.get(name, {}))}
@@ -53,7 +57,7 @@ def right(drawn: Drawn, k: int, gold: bytes, got: bytes, given: Mapping[str, tup
     try:
         verdicts = comparators.compare_results(gold, got, intents, "corrected")
     except ValueError as error:
-        raise TaskError(f"{drawn.name(k)}: {error}") from error
+        raise TaskError(f"{sampled.name(k)}: {error}") from error
     return {v["name"]: None if v["correct"] else v.get("message", "") for v in verdicts}
 
 

@@ -12,7 +12,13 @@ from deskgym.task_suites.table_analysis import check_results, host_run
 from deskgym.task_suites.table_analysis.choices import OPTIONS, read_answers
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile
 from deskgym.task_suites.table_analysis.domains import Domain
-from deskgym.task_suites.table_analysis.drawing import Drawn, answers_of, draw_dialogue, draw_turn, places
+from deskgym.task_suites.table_analysis.sampling import (
+    SampledDialogue,
+    answers_of,
+    places,
+    sample_dialogue,
+    sample_turn,
+)
 from deskgym.task_suites.table_analysis.wrong_codes import WrongCodes
 
 BALANCE = 40
@@ -47,7 +53,7 @@ def check_file(file: DialogueFile, domain: Domain, seeds: int, report: Report) -
     for seed in range(seeds):
         try:
             _Line(file, domain, seed, report, golds).run()
-            draw_dialogue(file, domain, seed)
+            sample_dialogue(file, domain, seed)
         except TaskError as error:
             report.note(str(error))
     for k, turn in enumerate(file.turns):
@@ -60,7 +66,7 @@ def check_file(file: DialogueFile, domain: Domain, seeds: int, report: Report) -
             answers_of.cache_clear()  # it is measured as if it was drawn for the first time
             started = time.process_time()
             try:
-                draw_turn(file, domain, task_id, place, seed)
+                sample_turn(file, domain, task_id, place, seed)
             except TaskError as error:
                 report.note(str(error))
             spent = (time.process_time() - started) * 1000
@@ -73,24 +79,26 @@ class _Line:
     def __init__(
         self, file: DialogueFile, domain: Domain, seed: int, report: Report, golds: dict[int, list[Any]]
     ) -> None:
-        self._drawn, self._report, self._golds = Drawn(file, domain, seed), report, golds
-        self._namespace = host_run.start(domain, self._drawn.variant)
+        self._sampled, self._report, self._golds = SampledDialogue(file, domain, seed), report, golds
+        self._namespace = host_run.start(domain, self._sampled.variant)
 
     def run(self) -> None:
-        for k, turn in enumerate(self._drawn.file.turns):
+        for k, turn in enumerate(self._sampled.file.turns):
             (self._choice if turn.action else self._code)(k)
 
     def _note(self, k: int, message: str) -> None:
-        self._report.note(f"{self._drawn.file.id} {self._drawn.file.turns[k].id} seed {self._drawn.seed}: {message}")
+        self._report.note(
+            f"{self._sampled.file.id} {self._sampled.file.turns[k].id} seed {self._sampled.seed}: {message}"
+        )
 
     def _code(self, k: int) -> None:
-        drawn, turn = self._drawn, self._drawn.file.turns[k]
+        sampled, turn = self._sampled, self._sampled.file.turns[k]
         before = host_run.fork(self._namespace)
-        code = drawn.fill(k, turn.code)
+        code = sampled.fill(k, turn.code)
         started = time.process_time()
-        host_run.run_in(self._namespace, code, drawn.name(k))
+        host_run.run_in(self._namespace, code, sampled.name(k))
         spent = (time.process_time() - started) * 1000
-        self._report.times.setdefault(f"{drawn.file.id} {turn.id}", []).append(spent)
+        self._report.times.setdefault(f"{sampled.file.id} {turn.id}", []).append(spent)
         missing = [name for name in turn.result if name not in self._namespace]
         for name, kind in turn.result.items():
             if name in missing:
@@ -102,31 +110,31 @@ class _Line:
             self._compare(k, before)
 
     def _compare(self, k: int, before: dict[str, Any]) -> None:
-        drawn, turn = self._drawn, self._drawn.file.turns[k]
-        given = check_results.expressions(drawn, k, self._namespace)
-        gold = check_results.taken(drawn, k, self._namespace, given)
+        sampled, turn = self._sampled, self._sampled.file.turns[k]
+        given = check_results.expressions(sampled, k, self._namespace)
+        gold = check_results.taken(sampled, k, self._namespace, given)
         seen = self._golds.setdefault(k, [])
         told = not {"plot", "function", "model"} & {*turn.result.values()}
         if (
             told
             and len(seen) < 2
-            and not any(_all_right(check_results.right(drawn, k, one, gold, given)) for one in seen)
+            and not any(_all_right(check_results.right(sampled, k, one, gold, given)) for one in seen)
         ):
             seen.append(gold)
-        code = drawn.fill(k, turn.code)
+        code = sampled.fill(k, turn.code)
         self._must_be_right(k, before, [code], gold, given, "the reference, run again,")
-        for name, text in WrongCodes({n: drawn.fill(k, c) for n, c in turn.wrong.items()}, drawn, k).items():
+        for name, text in WrongCodes({n: sampled.fill(k, c) for n, c in turn.wrong.items()}, sampled, k).items():
             namespace = self._attempt(k, before, [text], f"the wrong code {name!r}")
             if namespace is None:
                 continue
-            got = check_results.taken(drawn, k, namespace, given)
-            for variable, difference in check_results.right(drawn, k, gold, got, given).items():
+            got = check_results.taken(sampled, k, namespace, given)
+            for variable, difference in check_results.right(sampled, k, gold, got, given).items():
                 if difference is None:
                     self._note(k, f"the wrong code {name!r} gives the right {variable!r}")
                 elif variable not in namespace and name in turn.wrong:
                     self._note(k, f"the wrong code {name!r} leaves no {variable!r}")
         if turn.update:
-            wrong = drawn.fill(k, turn.wrong[turn.update.from_])
+            wrong = sampled.fill(k, turn.wrong[turn.update.from_])
             self._must_be_right(k, before, [wrong, code], gold, given, "the reference, run after update.from,")
 
     def _must_be_right(
@@ -135,14 +143,14 @@ class _Line:
         namespace = self._attempt(k, before, codes, what)
         if namespace is None:
             return
-        got = check_results.taken(self._drawn, k, namespace, given)
-        for variable, difference in check_results.right(self._drawn, k, gold, got, given).items():
+        got = check_results.taken(self._sampled, k, namespace, given)
+        for variable, difference in check_results.right(self._sampled, k, gold, got, given).items():
             if difference is not None:
                 self._note(k, f"{what} gives another {variable!r}: {difference}")
 
     def _attempt(self, k: int, before: dict[str, Any], codes: list[str], what: str) -> dict[str, Any] | None:
         namespace = host_run.fork(before)
-        for name in self._drawn.file.turns[k].result:
+        for name in self._sampled.file.turns[k].result:
             namespace.pop(name, None)
         try:
             for code in codes:
@@ -153,15 +161,15 @@ class _Line:
         return namespace
 
     def _choice(self, k: int) -> None:
-        drawn, turn = self._drawn, self._drawn.file.turns[k]
+        sampled, turn = self._sampled, self._sampled.file.turns[k]
         for code in (turn.plot, turn.code):
-            host_run.run_in(self._namespace, drawn.fill(k, code), drawn.name(k))
+            host_run.run_in(self._namespace, sampled.fill(k, code), sampled.name(k))
         namespace = host_run.fork(self._namespace)
         started = time.process_time()
-        host_run.run_in(namespace, drawn.fill(k, turn.choice), drawn.name(k))
+        host_run.run_in(namespace, sampled.fill(k, turn.choice), sampled.name(k))
         spent = (time.process_time() - started) * 1000
-        self._report.times.setdefault(f"{drawn.file.id} {turn.id}", []).append(spent)
-        if read_answers(namespace, turn.action or "", drawn.name(k)) != drawn.answers(k):
+        self._report.times.setdefault(f"{sampled.file.id} {turn.id}", []).append(spent)
+        if read_answers(namespace, turn.action or "", sampled.name(k)) != sampled.answers(k):
             self._note(
                 k, "the options differ where statements are left out that it does not seem to need; write it plainer"
             )
@@ -177,7 +185,7 @@ def _check_options(file: DialogueFile, domain: Domain, k: int, report: Report) -
     enough, answerable, rights = 0, 0, Counter[str]()
     for seed in range(BALANCE):
         try:
-            answers = Drawn(file, domain, seed).answers(k)
+            answers = SampledDialogue(file, domain, seed).answers(k)
         except TaskError as error:
             report.note(str(error))
             return

@@ -13,7 +13,7 @@ from deskgym.task_suites.core.verify.sources import closure
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, fill
 from deskgym.task_suites.table_analysis.domains import Domain
-from deskgym.task_suites.table_analysis.drawing import Drawn, Place
+from deskgym.task_suites.table_analysis.sampling import Place, SampledDialogue
 from deskgym.task_suites.table_analysis.task import AnalysisTask
 from deskgym.task_suites.table_analysis.turns import LETTERS
 from deskgym.task_suites.table_analysis.wrong_codes import OTHERS, differ
@@ -46,7 +46,7 @@ def inputs_of(file: DialogueFile, place: Place | None, domain: Domain) -> ProofI
     data |= {"place": parts.of(place), "tables": parts.of(domain)}
     private = place is None or place.mode.startswith("private")
     left_out = READING if private else (*READING, f"{HERE}.private")
-    roots = parts.modules | {f"{HERE}.task", f"{HERE}.drawing"}
+    roots = parts.modules | {f"{HERE}.task", f"{HERE}.sampling"}
     return ProofInputs(data, closure(roots, without=left_out), libraries=LIBRARIES)
 
 
@@ -64,10 +64,10 @@ def mutants_of(file: DialogueFile, place: Place | None, domain: Domain, task: An
         letters = (letter for k, letter in enumerate(LETTERS[: len(choice.options)]) if k != choice.right)
         return {f"answer {letter}": partial(_say, f"ANS {letter}") for letter in letters}
     codes = {"drop last": _without_last(prepared.turn.code)}
-    drawn = Drawn(file, domain, task.seed or 0)
-    for name in drawn.turn_params(place.turn):
+    sampled = SampledDialogue(file, domain, task.seed or 0)
+    for name in sampled.turn_params(place.turn):
         if f"{{{name}}}" in file.turns[place.turn].code:
-            codes[f"other {name}"] = _with_another(drawn, place.turn, name)
+            codes[f"other {name}"] = _with_another(sampled, place.turn, name)
     return {name: partial(_say, prepared.translate(code), "DONE") for name, code in codes.items() if code}
 
 
@@ -89,19 +89,21 @@ def _labels(statement: ast.stmt) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.startswith(_LABELS)
 
 
-def _with_another(drawn: Drawn, k: int, name: str) -> str:
+def _with_another(sampled: SampledDialogue, k: int, name: str) -> str:
     """The code of turn ``k`` with another seed's value of a parameter that gives other results, or ""."""
-    turn, params = drawn.file.turns[k], drawn.turn_params(k)
+    turn, params = sampled.file.turns[k], sampled.turn_params(k)
     compared = [result for result, kind in turn.result.items() if kind not in NOT_COMPARED]
-    own = drawn.results(k) if compared else {}
+    own = sampled.results(k) if compared else {}
     for seed in range(1, OTHERS + 1):
-        value = drawn.other((drawn.seed + seed) % 2**31).turn_params(k)[name]
+        value = sampled.other((sampled.seed + seed) % 2**31).turn_params(k)[name]
         code = fill(turn.code, {**params, name: value}).strip("\n")
         if value == params[name]:
             continue
         if not compared:
             return code
-        found: Mapping[str, Any] = host_run.run(drawn.domain, drawn.variant, drawn.needed_for(k, code), drawn.name(k))
-        if any(differ(drawn, k, result, own[result], found.get(result)) for result in compared):
+        found: Mapping[str, Any] = host_run.run(
+            sampled.domain, sampled.variant, sampled.needed_for(k, code), sampled.name(k)
+        )
+        if any(differ(sampled, k, result, own[result], found.get(result)) for result in compared):
             return code
     return ""

@@ -14,8 +14,15 @@ from deskgym.task_suites.core.suite import SeededTasks, legal_seed
 from deskgym.task_suites.suites import SuiteEntry
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
-from deskgym.task_suites.table_analysis.drawing import Drawn, Place, TooFewOptions, draw_dialogue, draw_turn, places
 from deskgym.task_suites.table_analysis.host_run import PackagedDomains
+from deskgym.task_suites.table_analysis.sampling import (
+    Place,
+    SampledDialogue,
+    TooFewOptions,
+    places,
+    sample_dialogue,
+    sample_turn,
+)
 from deskgym.task_suites.table_analysis.turns import Turn
 
 if TYPE_CHECKING:
@@ -113,7 +120,7 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
 
     def _drawn(self, task_id: str, seed: int, split: str | None) -> AnalysisTask | None:
         file = self.templates[task_id][0]
-        if split is None or Drawn(file, self.domains[file.domain], seed).split == split:
+        if split is None or SampledDialogue(file, self.domains[file.domain], seed).split == split:
             with suppress(TooFewOptions):
                 return self._instance(task_id, seed)
         return None
@@ -158,12 +165,12 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
         """The turns of a dialogue in order, each in its own mode: code turns normal ones, choices as actions.
 
         Raises:
-            TaskError: there is no such dialogue, or it cannot be drawn.
+            TaskError: there is no such dialogue, or it cannot be sampled.
         """
         if dialogue_id not in self.files:
             raise TaskError(f"suite {self.name!r}: {unknown('dialogue', dialogue_id, self.files)}")
         file = self.files[dialogue_id]
-        return draw_dialogue(file, self.domains[file.domain], legal_seed(dialogue_id, seed), private)
+        return sample_dialogue(file, self.domains[file.domain], legal_seed(dialogue_id, seed), private)
 
     def _instance(self, task_id: str, seed: int) -> AnalysisTask:
         from deskgym.task_suites.table_analysis.task import AnalysisTask
@@ -175,9 +182,9 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
         file, place = self.templates[task_id]
         domain = self.domains[file.domain]
         if place is None:
-            turns = draw_dialogue(file, domain, seed, private=task_id.endswith("/private"))
+            turns = sample_dialogue(file, domain, seed, private=task_id.endswith("/private"))
         else:
-            turns = (draw_turn(file, domain, task_id, place, seed),)
+            turns = (sample_turn(file, domain, task_id, place, seed),)
         self._kept[key] = AnalysisTask(turns, self.mode)
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deskgym.task_suites.table_analysis.guest import comparators
 
 if TYPE_CHECKING:
-    from deskgym.task_suites.table_analysis.drawing import Drawn
+    from deskgym.task_suites.table_analysis.sampling import SampledDialogue
 
 HARD_CODED = ("value", "list", "dict", "tuple")
 """Result types that can be typed in without computing."""
@@ -26,22 +26,22 @@ class WrongCodes(Mapping[str, str]):
 
     Args:
         codes: the author's.
-        drawn: the dialogue's instance.
+        sampled: the dialogue's instance.
         turn: index of the turn.
     """
 
-    def __init__(self, codes: Mapping[str, str], drawn: Drawn, turn: int) -> None:
-        self._codes, self._drawn, self._turn = codes, drawn, turn
+    def __init__(self, codes: Mapping[str, str], sampled: SampledDialogue, turn: int) -> None:
+        self._codes, self._sampled, self._turn = codes, sampled, turn
 
     @cached_property
     def _all(self) -> dict[str, str]:
         found = dict(self._codes)
-        kinds = self._drawn.file.turns[self._turn].result
+        kinds = self._sampled.file.turns[self._turn].result
         plots = [name for name, kind in kinds.items() if kind == "plot"]
         if plots:
             blank = "".join(f"{name} = plt.figure()\n" for name in plots)
             found[BLANK_PLOT] = f"import matplotlib.pyplot as plt\n{blank}"
-        code = _of_another_seed(self._drawn, self._turn)
+        code = _of_another_seed(self._sampled, self._turn)
         return found | ({ANOTHER_SEED: code} if code else {})
 
     def __getitem__(self, name: str) -> str:
@@ -57,24 +57,24 @@ class WrongCodes(Mapping[str, str]):
         return f"WrongCodes({', '.join(self._codes)}, ...)"
 
 
-def _of_another_seed(drawn: Drawn, k: int) -> str | None:
+def _of_another_seed(sampled: SampledDialogue, k: int) -> str | None:
     """Code that types in the results of another seed of the same turn, all of them different from this one's."""
-    kinds = drawn.file.turns[k].result
+    kinds = sampled.file.turns[k].result
     wanted = [name for name, kind in kinds.items() if kind in HARD_CODED]
     if not wanted:
         return None
-    own = _plain_results(drawn, k, wanted)
+    own = _plain_results(sampled, k, wanted)
     for other in range(1, OTHERS + 1):
-        found = _plain_results(drawn.other((drawn.seed + other) % 2**31), k, wanted)
-        names = [name for name in own if name in found and differ(drawn, k, name, own[name], found[name])]
+        found = _plain_results(sampled.other((sampled.seed + other) % 2**31), k, wanted)
+        names = [name for name in own if name in found and differ(sampled, k, name, own[name], found[name])]
         if names and len(names) == len(own):
             return "\n".join(f"{name} = {literal(found[name])}" for name in names)
     return None
 
 
-def _plain_results(drawn: Drawn, k: int, wanted: list[str]) -> dict[str, Any]:
+def _plain_results(sampled: SampledDialogue, k: int, wanted: list[str]) -> dict[str, Any]:
     """Those results that can be written as Python expressions."""
-    namespace = drawn.results(k)
+    namespace = sampled.results(k)
     found = {}
     for name in wanted:
         with suppress(ValueError):
@@ -83,9 +83,9 @@ def _plain_results(drawn: Drawn, k: int, wanted: list[str]) -> dict[str, Any]:
     return found
 
 
-def differ(drawn: Drawn, k: int, name: str, gold: Any, other: Any) -> bool:
+def differ(sampled: SampledDialogue, k: int, name: str, gold: Any, other: Any) -> bool:
     """Whether a result of turn ``k`` differs from its gold, in every way of comparing."""
-    turn = drawn.file.turns[k]
+    turn = sampled.file.turns[k]
     return not any(
         comparators.compare(gold, other, turn.result[name], turn.compare.get(name), mode)[0]
         for mode in comparators.MODES

@@ -30,44 +30,44 @@ STEPS = {
 }
 
 
-def test_the_ladder_has_these_rungs():
-    assert LADDER == sorted(DECIDES) and all(len(SCIENCE.get(rung).wrong_attempts) >= 2 for rung in LADDER)
+def test_the_ladder_has_these_families():
+    assert LADDER == sorted(DECIDES) and all(len(SCIENCE.get(family).wrong_attempts) >= 2 for family in LADDER)
 
 
-@pytest.mark.parametrize("rung", LADDER)
-def test_the_splits_share_no_combination_and_no_instruction(rung):
-    template = SCIENCE.templates[rung]
+@pytest.mark.parametrize("family", LADDER)
+def test_the_splits_share_no_combination_and_no_instruction(family):
+    template = SCIENCE.templates[family]
     combinations, instructions, count = {"train": set(), "test": set()}, {"train": set(), "test": set()}, Counter()
     for seed in range(1500):
         params = template.draw(seed)
         split = template.split(params)
         count[split] += 1
-        combinations[split].add(str([params[name] for name in DECIDES[rung]]))
-        if rung != "ladder/1-tab":  # there the same instruction stands for several starts
+        combinations[split].add(str([params[name] for name in DECIDES[family]]))
+        if family != "ladder/1-tab":  # there the same instruction stands for several starts
             instructions[split].add(template.instance(seed, params).instruction)
     assert not combinations["train"] & combinations["test"] and not instructions["train"] & instructions["test"]
     assert len(combinations["train"] | combinations["test"]) >= 60
     assert 0.2 < count["test"] / 1500 < 0.3
 
 
-@pytest.mark.parametrize("rung", LADDER)
+@pytest.mark.parametrize("family", LADDER)
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_every_value_is_in_both_splits(rung, split):
-    template = SCIENCE.templates[rung]
-    seen = {name: set() for name in DECIDES[rung] if name not in ("wording", "value")}
+def test_every_value_is_in_both_splits(family, split):
+    template = SCIENCE.templates[family]
+    seen = {name: set() for name in DECIDES[family] if name not in ("wording", "value")}
     for seed in range(1500):
         params = template.draw(seed)
         if template.split(params) == split:
             for name, values in seen.items():
                 values.add(str(params[name]))
-    counts = {"start": 4, "to": 3 if rung.startswith("ladder/5") else 4, "name": 8, "f": 8, "a": 18}
+    counts = {"start": 4, "to": 3 if family.startswith("ladder/5") else 4, "name": 8, "f": 8, "a": 18}
     assert {name: len(values) for name, values in seen.items()} == {name: counts[name] for name in seen}
 
 
-@pytest.mark.parametrize("rung", LADDER[1:])
-def test_one_word_is_right_and_the_words_alone_do_not_tell_which(rung):
+@pytest.mark.parametrize("family", LADDER[1:])
+def test_one_word_is_right_and_the_words_alone_do_not_tell_which(family):
     for seed in range(100):
-        task = SCIENCE.get(rung, seed)
+        task = SCIENCE.get(family, seed)
         assert len(set(task.vocabulary)) == len(task.vocabulary) in (6, 8)
         settings = [word.split(":=") for word in task.vocabulary if ":=" in word]
         assert set(Counter(name for name, _ in settings).values()) <= {2, 4}
@@ -82,11 +82,11 @@ def test_one_word_is_right_and_the_words_alone_do_not_tell_which(rung):
             assert fits == [task.params["right"]]
 
 
-@pytest.mark.parametrize("rung", LADDER[1:])
-def test_the_right_word_is_in_every_place_as_often(rung):
+@pytest.mark.parametrize("family", LADDER[1:])
+def test_the_right_word_is_in_every_place_as_often(family):
     places = Counter()
     for seed in range(600):
-        task = SCIENCE.get(rung, seed)
+        task = SCIENCE.get(family, seed)
         places[Vocabulary.of_task(task, [], 16).texts.index(task.vocabulary[0])] += 1
     expected = 600 / len(task.vocabulary)
     assert len(places) == len(task.vocabulary)
@@ -124,11 +124,11 @@ def play(env, script):
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("rung", LADDER)
-def test_click_submit_done_are_enough(env, rung):
-    env.reset(seed=0, options={"task": rung, "split": "test"})
+@pytest.mark.parametrize("family", LADDER)
+def test_click_submit_done_are_enough(env, family):
+    env.reset(seed=0, options={"task": family, "split": "test"})
     verbs, (_, reward, terminated, truncated, _) = play(env, env.oracle())
-    assert (verbs, reward, terminated, truncated) == (STEPS[rung], 1.0, True, False)
+    assert (verbs, reward, terminated, truncated) == (STEPS[family], 1.0, True, False)
     env.reset(options={"task": env.task.id})
     last = list(env.task.wrong_attempts.values())[-1]  # all of them: deskgym verify
     _, (_, reward, terminated, _, info) = play(env, env.scripted(last(env.screen)))

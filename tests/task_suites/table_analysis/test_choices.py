@@ -8,14 +8,14 @@ from shop_domain import DOMAIN, DOMAINS, FOLDER
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.table_analysis.choices import CANNOT, Answers, make_choice, read_answers
 from deskgym.task_suites.table_analysis.dialogue_file import load_dialogues
-from deskgym.task_suites.table_analysis.drawing import draw_turn, places
+from deskgym.task_suites.table_analysis.sampling import places, sample_turn
 
 WRONG = {"one": "1", "two": "2", "three": "3", "four": "4", "again": "1", "right too": "0"}
 
 
 def drawn(task_id: str, seeds: int):
     file = load_dialogues([FOLDER], DOMAINS)["shop/ada"]
-    return [draw_turn(file, DOMAIN, task_id, places(file)[task_id], seed) for seed in range(seeds)]
+    return [sample_turn(file, DOMAIN, task_id, places(file)[task_id], seed) for seed in range(seeds)]
 
 
 def test_the_right_one_is_anywhere_as_often_and_options_differ():
@@ -92,19 +92,19 @@ def test_a_choice_without_distinct_options_is_drawn_anew_or_refused(tmp_path):
     file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
     task_id = "shop/ada/action/dearest.insight_mining"
     place = places(file)[task_id]
-    turns = [draw_turn(file, DOMAIN, task_id, place, seed) for seed in range(20)]
+    turns = [sample_turn(file, DOMAIN, task_id, place, seed) for seed in range(20)]
     assert all(turn.params["units"] >= 4 for turn in turns)
     # What is drawn anew stays in the split of the seed, which other turns of it tell.
     plain = "shop/ada/normal/mean-price"
     assert [turn.split for turn in turns] == [
-        draw_turn(file, DOMAIN, plain, places(file)[plain], seed).split for seed in range(20)
+        sample_turn(file, DOMAIN, plain, places(file)[plain], seed).split for seed in range(20)
     ]
     (tmp_path / "shop-ada.yaml").write_text(sometimes.replace("if {units} < 4: ", ""))
     file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
     with pytest.raises(
         TaskError, match="shop/ada/action/dearest.insight_mining#0: a choice has fewer than 3 distinct wrong options"
     ):
-        draw_turn(file, DOMAIN, task_id, place, 0)
+        sample_turn(file, DOMAIN, task_id, place, 0)
 
 
 def test_failing_choice_code_names_its_line(tmp_path):
@@ -115,4 +115,4 @@ def test_failing_choice_code_names_its_line(tmp_path):
     with pytest.raises(
         TaskError, match=r"turn 'second-bar', seed 0: its code: IndexError.*line 2: right = order\[11\]"
     ):
-        draw_turn(file, DOMAIN, task_id, places(file)[task_id], 0)
+        sample_turn(file, DOMAIN, task_id, places(file)[task_id], 0)

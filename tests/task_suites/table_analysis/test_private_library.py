@@ -18,12 +18,12 @@ from private_snippets import SNIPPETS, shop_tables
 from deskgym.task_suites.table_analysis import domains
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import domain, domain_names
-from deskgym.task_suites.table_analysis.drawing import Drawn
 from deskgym.task_suites.table_analysis.host_run import tables
 from deskgym.task_suites.table_analysis.private import PrivateLibrary, called, make_library, recall
 from deskgym.task_suites.table_analysis.private.library import look_alikes
 from deskgym.task_suites.table_analysis.private.scope import STANDARD, Scope
 from deskgym.task_suites.table_analysis.private.shapes import Shape, match_call
+from deskgym.task_suites.table_analysis.sampling import SampledDialogue
 
 CODES = list(SNIPPETS.values())
 FILES = sorted((Path(domains.__file__).parent.parent / "dialogues").glob("*.yaml"))
@@ -60,7 +60,7 @@ def test_one_library_serves_all_turns() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_translated_dialogue_leaves_the_same(path: Path) -> None:
     file = dialogue(path)
-    drawn = Drawn(file, domain(file.domain), 5)
+    drawn = SampledDialogue(file, domain(file.domain), 5)
     codes = [drawn.fill(k, f"{turn.plot}\n{turn.code}") for k, turn in enumerate(file.turns)]
     library = make_library(5, codes)
     assert differences(codes, tables(domain(file.domain), 5), library) == []

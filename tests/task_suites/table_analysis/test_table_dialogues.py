@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from deskgym.task_suites.table_analysis.check_turns import Report, check_file
-from deskgym.task_suites.table_analysis.drawing import draw_turn, places
+from deskgym.task_suites.table_analysis.sampling import places, sample_turn
 from deskgym.task_suites.table_analysis.suite import TableAnalysisSuite
 from deskgym.task_suites.table_analysis.turns import CHOICE_ACTIONS, CODE_ACTIONS, CODE_RESULTS, MODES
 
@@ -34,7 +34,7 @@ def test_every_task_can_be_drawn(dialogue: str):
     file = SUITE.files[dialogue]
     assert sorted(file.splits) == ["test", "train"]
     for task_id, place in places(file).items():
-        turn = draw_turn(file, SUITE.domains[file.domain], task_id, place, 1)
+        turn = sample_turn(file, SUITE.domains[file.domain], task_id, place, 1)
         assert turn.query and (turn.choice or (turn.code and turn.intents))
         assert len(turn.history) >= place.turn
 

@@ -12,7 +12,7 @@ from shop_domain import DOMAIN, DOMAINS, FOLDER
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.dialogue_file import load_dialogues
-from deskgym.task_suites.table_analysis.drawing import draw_dialogue, draw_turn, places
+from deskgym.task_suites.table_analysis.sampling import places, sample_dialogue, sample_turn
 from deskgym.task_suites.table_analysis.suite import KEPT, TableAnalysisSuite
 from deskgym.task_suites.table_analysis.turns import Turn
 from deskgym.task_suites.table_analysis.wrong_codes import ANOTHER_SEED, BLANK_PLOT, literal
@@ -27,7 +27,7 @@ FILE = load_dialogues([FOLDER], DOMAINS)["shop/ada"]
 
 
 def turn(task_id: str, seed: int = 0) -> Turn:
-    return draw_turn(FILE, DOMAIN, task_id, places(FILE)[task_id], seed)
+    return sample_turn(FILE, DOMAIN, task_id, places(FILE)[task_id], seed)
 
 
 def test_ids_are_those_of_the_contract(suite):
@@ -124,7 +124,7 @@ def test_history_is_the_turns_before_with_their_answers():
         (True, False, True, False),  # the figure of second-bar
         (False, True, False, True),  # second-bar
     ]
-    dearest = draw_dialogue(FILE, DOMAIN, 4)[3]
+    dearest = sample_dialogue(FILE, DOMAIN, 4)[3]
     assert last.history[3].answer == dearest.choice.options[dearest.choice.right]
 
 
@@ -143,7 +143,7 @@ def test_a_plot_runs_where_later_code_needs_what_it_leaves(tmp_path):
     (tmp_path / "a.yaml").write_text(needing)
     file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
     task_id = "shop/ada/normal/price-rule"
-    one = draw_turn(file, DOMAIN, task_id, places(file)[task_id], 0)
+    one = sample_turn(file, DOMAIN, task_id, places(file)[task_id], 0)
     assert [past.runs for past in one.history if past.plot] == [True, False]
 
 
@@ -231,7 +231,7 @@ def test_drawing_is_fast_enough_for_a_reset():
         place, spent = places(FILE)[task_id], []
         for seed in range(24):
             started = time.process_time()
-            draw_turn(FILE, DOMAIN, task_id, place, seed)
+            sample_turn(FILE, DOMAIN, task_id, place, seed)
             spent.append(time.process_time() - started)
         assert sorted(spent)[12] < limit
 

@@ -63,8 +63,8 @@ def _modes(action: ActionType) -> tuple[Mode, Mode]:
     return ("action", "private-action") if action else ("normal", "private")
 
 
-class Drawn:
-    """A dialogue with all parameters drawn.
+class SampledDialogue:
+    """A dialogue with all parameters sampled.
 
     Args:
         file: the dialogue.
@@ -92,12 +92,12 @@ class Drawn:
         """By the dialogue's drawn parameters; by the tables' variant where it has none."""
         file = self.file
         names = file.split_by or file.parameters.drawn
-        drawn = {name: self.params[name] for name in names} if names else {"variant": self.variant}
-        return split_of(file.id, drawn, file.splits, file.split_salt)
+        sampled = {name: self.params[name] for name in names} if names else {"variant": self.variant}
+        return split_of(file.id, sampled, file.splits, file.split_salt)
 
-    def other(self, seed: int) -> Drawn:
+    def other(self, seed: int) -> SampledDialogue:
         """The same dialogue with another seed."""
-        return Drawn(self.file, self.domain, seed)
+        return SampledDialogue(self.file, self.domain, seed)
 
     def turn_params(self, k: int) -> dict[str, Any]:
         """The dialogue's and the turn's own."""
@@ -237,29 +237,29 @@ def _query(turn: TurnFile, action: ActionType) -> str:
     return turn.query
 
 
-def attempts(file: DialogueFile, domain: Domain, seed: int) -> Iterator[Drawn]:
+def attempts(file: DialogueFile, domain: Domain, seed: int) -> Iterator[SampledDialogue]:
     """The draws of a seed, best first: all of the first one's split, so that the split depends on the seed alone."""
-    first = Drawn(file, domain, seed)
+    first = SampledDialogue(file, domain, seed)
     yield first
-    others = (Drawn(file, domain, seed, attempt) for attempt in range(1, TRIES * TRIES))
-    yield from islice((drawn for drawn in others if drawn.split == first.split), TRIES - 1)
+    others = (SampledDialogue(file, domain, seed, attempt) for attempt in range(1, TRIES * TRIES))
+    yield from islice((sampled for sampled in others if sampled.split == first.split), TRIES - 1)
 
 
-def draw_turn(file: DialogueFile, domain: Domain, task_id: str, place: Place, seed: int) -> Turn:
+def sample_turn(file: DialogueFile, domain: Domain, task_id: str, place: Place, seed: int) -> Turn:
     """One turn of a seed.
 
     Raises:
         TooFewOptions: of its choice, in all draws.
         TaskError: code of the file fails.
     """
-    for drawn in attempts(file, domain, seed):
-        turn = drawn.turn(task_id, place)
+    for sampled in attempts(file, domain, seed):
+        turn = sampled.turn(task_id, place)
         if turn is not None:
             return turn
     raise TooFewOptions(f"{task_id}#{seed}")
 
 
-def draw_dialogue(file: DialogueFile, domain: Domain, seed: int, private: bool = False) -> tuple[Turn, ...]:
+def sample_dialogue(file: DialogueFile, domain: Domain, seed: int, private: bool = False) -> tuple[Turn, ...]:
     """The main line of a seed: every turn of the file, code turns as normal ones and choices as their action.
 
     Raises:
@@ -272,8 +272,8 @@ def draw_dialogue(file: DialogueFile, domain: Domain, seed: int, private: bool =
         for task_id, place in places(file).items()
         if place.mode in wanted and place.action not in CODE_ACTIONS
     }
-    for drawn in attempts(file, domain, seed):
-        if all(drawn.answers(place.turn).enough for place in line.values() if place.action):
-            turns = (drawn.turn(task_id, place) for task_id, place in line.items())
+    for sampled in attempts(file, domain, seed):
+        if all(sampled.answers(place.turn).enough for place in line.values() if place.action):
+            turns = (sampled.turn(task_id, place) for task_id, place in line.items())
             return tuple(turn for turn in turns if turn is not None)
     raise TooFewOptions(f"{file.id}#{seed}")
