@@ -118,8 +118,9 @@ class Machine(ABC):
     """What it can do: ``"commands"``: it has a guest that runs commands and moves files; ``"snapshots"``: it can be
     restored to one; ``"fresh"``: ``start`` and ``restore(None)`` give all its files as new; ``"programs"``: its
     snapshots keep running programs: a restore to one goes on where the snapshot was taken; ``"kernels"``: kernels
-    run in it, with the config's libraries; ``"layers"``: it takes prepared layers; ``"session"``:
-    its session has the config's locale and clock."""
+    run in it, with the config's libraries; ``"layers"``: it takes prepared layers; ``"companions"``: services can run
+    beside it; ``"shared_folders"``: it can have folders in common with them; ``"session"``: its session has the
+    config's locale and clock."""
 
     companions: Mapping[str, Companion] = MappingProxyType({})
     """The services that run beside it, by name, while a task that needs them runs on it."""
@@ -248,6 +249,31 @@ class Machine(ABC):
     def get_folder(self, path: str, destination: Path, *, limit: int = 256 << 20) -> None:
         """Copy a folder to the host: regular files and folders only, no links, never outside ``destination``."""
         self.guest.get_folder(path, destination, limit=limit)
+
+    def make_shared_folder(self, path: str, size_mb: int) -> int:
+        """Mount an empty folder, which another machine can have too, at a path of this one, a folder.
+
+        What was mounted there by this method before is gone here, and must not be in use any more.
+
+        Args:
+            path: absolute, without symbolic links.
+            size_mb: most MiB of what is written to it, in all machines that have it.
+
+        Returns:
+            A descriptor for ``attach_shared_folder`` of the other machine; the caller closes it.
+
+        Raises:
+            MachineError: it cannot be done; says why.
+        """
+        raise NotImplementedError
+
+    def attach_shared_folder(self, folder: int, path: str) -> None:
+        """Mount at a path, a folder, what ``make_shared_folder`` of another machine gave, until this one stops.
+
+        Raises:
+            MachineError: it cannot be done; says why.
+        """
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self.start()

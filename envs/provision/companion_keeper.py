@@ -57,13 +57,14 @@ class CompanionKeeper:
                 this kind of machine has no companions; or a machine broke.
         """
         desktop.companions = {}
-        if specs and "companions" not in desktop.can:
-            names = ", ".join(spec.name for spec in specs)
-            raise MachineError(
-                f"a {desktop.kind} machine has no companions, and the task needs the service {names}: "
-                "choose machine='sandbox'",
-                kind="not_supported",
-            )
+        for need, those in (("companions", specs), ("shared_folders", [spec for spec in specs if spec.shared])):
+            if those and need not in desktop.can:
+                names = ", ".join(spec.name for spec in those)
+                raise MachineError(
+                    f"a {desktop.kind} machine has no {need.replace('_', ' ')}, and the task needs the service "
+                    f"{names}: choose machine='sandbox'",
+                    kind="not_supported",
+                )
         self._release(desktop, specs)
         for spec in specs:
             held = self._take(desktop, spec)

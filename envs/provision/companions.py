@@ -27,6 +27,7 @@ from deskgym.envs.provision.services import (
     Ready,
     Restore,
     ServiceSpec,
+    SharedFolder,
     Sqlite,
 )
 
@@ -39,6 +40,7 @@ __all__ = [
     "Ready",
     "Restore",
     "ServiceSpec",
+    "SharedFolder",
     "Sqlite",
 ]
 
@@ -94,6 +96,7 @@ class Companion:
         self._restores = [item for item in spec.data if isinstance(item, Restore)]
         self._databases = [item.path for item in spec.data if isinstance(item, Sqlite)]
         self._folders = [item.path for item in spec.data if isinstance(item, Files)]
+        self._detached: dict[SharedFolder, int] = {}  # what the next desktop gets
 
     # --- its life
 
@@ -113,6 +116,9 @@ class Companion:
             raise ServiceError(f"the service {self.spec.name!r}: {error}") from error
         for command in self.spec.before:
             self._succeed(command, "before its start")
+        if self.spec.shared:
+            self._keep_shared()
+            self._renew_shared()
         for daemon in self.spec.daemons:
             self._start(daemon)
         self._on_guest("freeze", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
@@ -127,6 +133,7 @@ class Companion:
                 self._on_guest("stop", STOP_TIMEOUT)
             except (MachineError, ServiceError):
                 pass
+        self._forget_shared()
         self.machine.stop()
 
     @property
@@ -147,11 +154,19 @@ class Companion:
             return ""
 
     def attach(self, desktop: Machine) -> None:
-        """Let a desktop reach the service's ports on 127.0.0.1; a desktop before it does so no more.
+        """Let a desktop reach the service's ports on 127.0.0.1, and its shared folders.
+
+        A desktop before it reaches the ports no more, and has the folders of its own episode.
 
         Raises:
             MachineError: the desktop cannot have companions.
         """
+        for shared, folder in self._detached.items():
+            made = desktop.run(["mkdir", "-p", shared.desktop_path])
+            if made.returncode:
+                raise MachineError(f"the desktop has no room for the shared folder: {_tail(made.stderr)}", "companion")
+            desktop.attach_shared_folder(folder, shared.desktop_path)
+        self._forget_shared()
         if not desktop.isolates or not self.spec.ports:
             return  # they share the host's network
         _, link = self.machine.guest.call_with_fd("companion_link", ports=list(self.spec.ports))
@@ -189,6 +204,8 @@ class Companion:
         databases = [postgresql.roll_back(self, database) for database in self._postgresql]
         for item in self._restores:
             self._succeed(item.command, "rolling back its data")
+        if self.spec.shared:
+            self._renew_shared()
         clock.lap("data")
         found = self._digest(databases)
         clock.lap("fingerprint")
@@ -197,6 +214,26 @@ class Companion:
         self.require_running()
         if found != self._fingerprint:
             raise ServiceError(f"the data of the service {self.spec.name!r} is not what it was after its roll-back")
+
+    def _keep_shared(self) -> None:
+        """Keep what shared folders have now, for all episodes."""
+        for shared in self.spec.shared:
+            owner = {"agent": "user", "guest": "root"}.get(shared.owner, shared.owner)
+            folder = ["install", "-d", "-m", "755", shared.path]
+            for command in (folder, ["chown", "-hR", f"{owner}:", shared.path]):
+                self._succeed(command, "its shared folder", "guest")
+        self._on_guest("freeze", DATA_TIMEOUT, databases=[], folders=[shared.path for shared in self.spec.shared])
+
+    def _renew_shared(self) -> None:
+        """Make shared folders anew, with what they had at first: nothing that an agent left there is met again."""
+        self._forget_shared()
+        for shared in self.spec.shared:
+            self._detached[shared] = self.machine.make_shared_folder(shared.path, shared.size_mb)
+        self._on_guest("roll_back", DATA_TIMEOUT, databases=[], folders=[shared.path for shared in self.spec.shared])
+
+    def _forget_shared(self) -> None:
+        while self._detached:
+            os.close(self._detached.popitem()[1])
 
     def _digest(self, databases: Sequence[str]) -> str:
         """What is equal for equal data and equal watched files, given the fingerprints of its PostgreSQL databases."""
@@ -346,9 +383,9 @@ class Companion:
                 return str(error)
         return ""
 
-    def _succeed(self, command: Sequence[str], when: str) -> str:
+    def _succeed(self, command: Sequence[str], when: str, user: str = "") -> str:
         try:
-            done = self.run(command, timeout=DATA_TIMEOUT * 4)
+            done = self.run(command, timeout=DATA_TIMEOUT * 4, user=user)
         except GuestCallError as error:
             raise ServiceError(f"the service {self.spec.name!r}, {when}: {error}") from error
         if done.returncode != 0:

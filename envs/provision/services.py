@@ -128,6 +128,35 @@ Data = Sqlite | Postgresql | Files | Restore
 
 
 @dataclass(frozen=True)
+class SharedFolder:
+    """A folder that a service and the desktop share. Every episode finds in it what it held before the first daemon.
+
+    What the agent writes belongs to ``"agent"`` (uid 1000) in the companion too. Symbolic links in it are followed in
+    neither machine. Each episode gets a new folder, mounted at the same path: where a daemon keeps a file in it open,
+    or has its working folder in it, the next reset replaces the companion.
+
+    Attributes:
+        path: where it is in the companion, outside of /home and /tmp.
+        desktop_path: where it is on the desktop, in a folder in which the agent may make one.
+        size_mb: what both machines may write to it, in MiB, on top of their own disk.
+        owner: whom the folder, and what it holds at first, belong to; the agent writes to folders of ``"agent"`` only.
+    """
+
+    path: str
+    desktop_path: str
+    size_mb: int = 16
+    owner: str = "agent"
+
+    def __post_init__(self) -> None:
+        if self.path.startswith(("/home/", "/tmp/")):
+            raise ValueError(
+                f"the shared folder {self.path} is in a folder of the agent's; legal are paths such as /opt/flows/dags"
+            )
+        if not 0 < self.size_mb <= 4096:
+            raise ValueError(f"the shared folder {self.path} has size_mb={self.size_mb!r}; legal are 1 to 4096")
+
+
+@dataclass(frozen=True)
 class ServiceSpec:
     """A service that tasks use: a web application with its database, say. It runs in a companion of the desktop.
 
@@ -138,6 +167,7 @@ class ServiceSpec:
         daemons: its programs, started in this order, each once the one before is ready.
         ports: what the desktop reaches on 127.0.0.1.
         data: what is rolled back before every episode; the first ``Sqlite`` or ``Postgresql`` is what ``sql`` asks.
+        shared: folders that the desktop has too.
         watch: more files and folders that no episode may change: where one does, the companion is replaced.
         user: whom its programs run as: ``"agent"`` (the companion's ordinary user, uid 1000), ``"guest"`` (root in the
             companion) or a system user such as ``"postgres"``.
@@ -160,6 +190,7 @@ class ServiceSpec:
     daemons: tuple[Daemon, ...]
     ports: tuple[int, ...] = ()
     data: tuple[Data, ...] = ()
+    shared: tuple[SharedFolder, ...] = ()
     watch: tuple[str, ...] = ()
     user: str = "agent"
     layers: tuple[Any, ...] = ()
@@ -196,4 +227,5 @@ class ServiceSpec:
     def paths(self) -> tuple[str, ...]:
         """All paths that it names."""
         data = [item.path for item in self.data if isinstance(item, Sqlite | Files)]
-        return (*data, *self.watch, *(path for path, _ in self.files))
+        shared = [path for folder in self.shared for path in (folder.path, folder.desktop_path)]
+        return (*data, *shared, *self.watch, *(path for path, _ in self.files))

@@ -120,17 +120,25 @@ _ARCHITECTURES = {
     "aarch64": ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],
 }
 _NEW_USER = 0x10000000  # CLONE_NEWUSER
+_LEASES = (1024, 1040)  # F_SETLEASE, F_SETDELEG
 _ENOSYS = 38
 
 
 def seccomp() -> dict[str, Any]:
-    """The OCI ``seccomp`` section: everything is allowed but ``DENIED_CALLS`` and new user namespaces."""
+    """The OCI ``seccomp`` section: everything is allowed but ``DENIED_CALLS``, new user namespaces and leases.
+
+    Who holds a lease on a file keeps everybody else waiting who opens it: a service that shares a folder, say.
+    """
     clone_user = {"index": 0, "value": _NEW_USER, "valueTwo": _NEW_USER, "op": "SCMP_CMP_MASKED_EQ"}
     section: dict[str, Any] = {
         "defaultAction": "SCMP_ACT_ALLOW",
         "syscalls": [
             {"names": list(DENIED_CALLS), "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
             {"names": ["clone"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1, "args": [clone_user]},
+            *(
+                {"names": ["fcntl", "fcntl64"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1, "args": [_command(lease)]}
+                for lease in _LEASES
+            ),
             # its flags are in memory, which a filter cannot read: programs fall back to clone
             {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
         ],
@@ -138,3 +146,8 @@ def seccomp() -> dict[str, Any]:
     if architectures := _ARCHITECTURES.get(platform.machine()):
         section["architectures"] = architectures
     return section
+
+
+def _command(number: int) -> dict[str, Any]:
+    """The second argument, of which the kernel reads 32 bits, is this number."""
+    return {"index": 1, "value": 0xFFFFFFFF, "valueTwo": number, "op": "SCMP_CMP_MASKED_EQ"}

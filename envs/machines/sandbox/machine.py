@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 START_TIMEOUT = 20.0  # seconds
 STOP_TIMEOUT = 20.0
+FOLDER_TIMEOUT = 20.0
+FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
 LOG_SIZE = 1 << 16
 
 
@@ -65,7 +68,7 @@ class SandboxMachine(Machine):
     kind = "sandbox"
     runs_host_programs = True
     isolates = True
-    can = Machine.can | {"companions", "kernels", "layers", "session"}
+    can = Machine.can | {"companions", "kernels", "layers", "session", "shared_folders"}
 
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
@@ -83,6 +86,7 @@ class SandboxMachine(Machine):
         self._below: Path | None = None
         self._prepared: tuple[str, ...] = ()
         self._held: list[int] = []
+        self._shared: set[str] = set()
         self._guest: GuestClient | None = None
         self._display: Display | None = None
 
@@ -103,6 +107,7 @@ class SandboxMachine(Machine):
         host = _host(self.runtime)
         runtime = build_guest_runtime(self.config.plugins)  # first: without room for it nothing else is begun
         self._owner = os.getpid()
+        self._shared.clear()
         if below is not None:
             sandbox_snapshots.hold(below)
             self._below = below
@@ -258,6 +263,35 @@ class SandboxMachine(Machine):
         except ValueError:
             return
         sandbox_snapshots.drop(folder, _host(self.runtime).ids)
+
+    def make_shared_folder(self, path: str, size_mb: int) -> int:
+        """See ``Machine.make_shared_folder``."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            state = "again" if path in self._shared else "new"
+            self._mount(theirs.fileno(), "make", path, str(size_mb), state)
+            self._shared.add(path)
+            return socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)[1][0]
+
+    def attach_shared_folder(self, folder: int, path: str) -> None:
+        """See ``Machine.attach_shared_folder``."""
+        self._mount(folder, "attach", path)
+
+    def _mount(self, fd: int, operation: str, path: str, *arguments: str) -> None:
+        if not self.alive or self._started is None:
+            raise self._broken()
+        pidfd = self._started.pidfd
+        try:
+            subprocess.run(
+                [sys.executable, "-I", "-S", FOLDERS_SCRIPT, str(pidfd), str(fd), operation, path, *arguments],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, pass_fds=(pidfd, fd), cwd="/",
+                timeout=FOLDER_TIMEOUT, check=True,
+            )  # fmt: skip
+        except subprocess.CalledProcessError as error:
+            why = error.stderr.strip()[-500:]
+            raise MachineError(f"the folder {path} cannot be shared: {why}", kind="shared_folder") from error
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MachineError(f"the folder {path} cannot be shared: {error}", kind="shared_folder") from error
 
     @property
     def guest(self) -> GuestClient:

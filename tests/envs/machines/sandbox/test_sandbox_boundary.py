@@ -249,6 +249,16 @@ def test_system_calls_that_ways_out_begin_with_are_refused(box, name, number):
     assert python(box, code).stdout == b"1\n"
 
 
+@pytest.mark.parametrize("number", [1024, 1024 + (1 << 32), 1040])
+def test_nobody_is_kept_waiting_by_a_lease(box, number):
+    code = (
+        "import ctypes as c, os; libc = c.CDLL(None, use_errno=True); "
+        "fd = os.open('/tmp/leased', os.O_RDWR | os.O_CREAT); "
+        f"print(libc.fcntl(fd, c.c_long({number}), c.c_long(1)), c.get_errno(), libc.fcntl(fd, 3, 0) >= 0)"
+    )
+    assert python(box, code).stdout == b"-1 1 True\n"
+
+
 def test_the_kernel_cannot_be_configured(box):
     for user in ("agent", "guest"):
         written = sh(

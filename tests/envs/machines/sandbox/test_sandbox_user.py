@@ -24,6 +24,7 @@ SAMPLED = (
     "machines/live/test_live.py",
     "machines/image/test_image_build.py",
     "provision/test_companion_postgresql.py",
+    "provision/test_shared_folders.py",
     "provision/test_layers.py",
     "provision/test_tool_environments.py",
 )
