@@ -1,6 +1,7 @@
 """Environments over tasks with a service: the truth is the companion's, and each desktop has one of its own."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks.services import sql
 
 sys.path.insert(0, str(Path(__file__).parent / "provision"))
+from flow_service import FLOWS, HERE, THERE  # noqa: E402
 from shop_service import PORT, SHOP  # noqa: E402
 
 pytestmark = pytest.mark.sandbox
@@ -60,8 +62,8 @@ class ShopSource:
 ORDER = f"import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:{PORT}/', data=b'coffee').status)"
 
 
-def make(**options):
-    return DesktopEnv(ShopSource(), machine="sandbox", screen_size=(320, 240), action="code", **options)
+def make(source=None, **options):
+    return DesktopEnv(source or ShopSource(), machine="sandbox", screen_size=(320, 240), action="code", **options)
 
 
 def play(env, code=ORDER):
@@ -139,5 +141,61 @@ def test_environments_of_a_vector_have_companions_of_their_own():
             _, rewards, terminated, _, _ = envs.step(("DONE", "DONE"))
             assert terminated.all() and np.array_equal(rewards, [1.0, 1.0])
         assert [stats["companion_starts"] for stats in envs.call("stats")] == [1, 1]
+    finally:
+        envs.close()
+
+
+# --- shared folders
+
+DAG = "import os; print(os.listdir('flows/dags')); open('flows/dags/mine.py', 'w').write('mine')"
+
+
+def written(final):
+    found = final.companions["flows"].run(["grep", "-r", "."], cwd=THERE).stdout.decode().split()
+    wanted = ["first.py:first", "hook.py:hook", "lib/help.py:help", "mine.py:mine"]
+    return sorted(found) == wanted, f"there is {found}"
+
+
+class FlowSource:
+    """One task: write ``mine.py`` into the shared folder, where a hook has written another file."""
+
+    def ids(self, split=None):
+        return ["flows/write"]
+
+    def get(self, task_id, seed=None):
+        hook = Hook("write", lambda setup: setup.machine.put(f"{HERE}/hook.py", b"hook"))
+        evaluator = Evaluator([Check("written", written)])
+        return Task("flows/write", "Write.", evaluator, None, hooks=[hook], needs=Needs(services=(FLOWS,)))
+
+    def draw(self, rng, pattern=None, split=None):
+        return self.get("flows/write")
+
+
+@pytest.mark.parametrize("options", [{}, {"pool": {"depth": 1}}])
+def test_a_shared_folder_is_new_in_each_episode(options):
+    env = make(FlowSource(), **options)
+    try:
+        env.reset(seed=1)
+        for code, reward in ((DAG, 1.0), ("1", 0.0), (DAG, 1.0), (DAG, 1.0)):
+            observation = env.step(code)[0]
+            earned, verdict = env.step("DONE")[1::3]
+            assert earned == reward, verdict
+            assert "mine" not in observation["feedback"]
+            env.reset()
+        assert not env.stats["companion_repairs"] and env.stats["companion_roll_backs"] >= 2
+        assert env.stats["swaps"] >= 3 or not options
+    finally:
+        env.close()
+
+
+@pytest.mark.slow
+def test_environments_of_a_vector_share_folders_with_their_own_companions():
+    envs = DesktopVectorEnv(partial(make, FlowSource()), 2, autoreset_mode="Disabled")
+    try:
+        for _ in range(2):
+            envs.reset(seed=[1, 2])
+            envs.step((DAG, "1"))
+            _, rewards, terminated, _, _ = envs.step(("DONE", "DONE"))
+            assert terminated.all() and np.array_equal(rewards, [1.0, 0.0])
     finally:
         envs.close()

@@ -5,40 +5,18 @@ import signal
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from flow_service import DAGS, FLOWS, HERE, THERE, TRUTH
 
-from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestCallError, MachineError
-from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
-from deskgym.envs.needs import Needs
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
-from deskgym.envs.provision.companions import Daemon, Ready, ServiceSpec, SharedFolder
-from deskgym.envs.vector_env import DesktopVectorEnv
-from deskgym.task_suites.core.task import Hook, Task
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
-PORT = 8090
-THERE, HERE = "/opt/flows/dags", "/home/user/flows/dags"
-DAGS, REPORTS = SharedFolder(THERE, HERE, size_mb=4), SharedFolder("/opt/reports", "/home/user/reports", 1, "daemon")
-TRUTH = "/var/lib/truth"
-FLOWS = ServiceSpec(
-    "flows",
-    (
-        Daemon(
-            ("python3", "-m", "http.server", str(PORT), "--bind", "127.0.0.1", "--directory", THERE),
-            Ready(port=PORT, http="/first.py"),
-        ),
-    ),
-    ports=(PORT,),
-    files=((f"{THERE}/first.py", "first\n"), (f"{THERE}/lib/help.py", "help\n"), (TRUTH, "42\n")),
-    shared=(DAGS, REPORTS),
-)
 
 
 @pytest.fixture(scope="module")
@@ -183,64 +161,6 @@ def test_a_desktop_that_needs_the_service_no_more_has_no_folder(keeper, desktop)
         with SandboxMachine(HEADLESS) as third:
             keeper.give(third, [FLOWS], Counter())
             assert sh(third, "ls") == "first.py\nlib\n"
-
-
-DAG = "import os; print(os.listdir('flows/dags')); open('flows/dags/mine.py', 'w').write('mine')"
-
-
-def written(final):
-    found = final.companions["flows"].run(["grep", "-r", "."], cwd=THERE).stdout.decode().split()
-    wanted = ["first.py:first", "hook.py:hook", "lib/help.py:help", "mine.py:mine"]
-    return sorted(found) == wanted, f"there is {found}"
-
-
-class FlowSource:
-    """One task: write ``mine.py`` into the shared folder, where a hook has written another file."""
-
-    def ids(self, split=None):
-        return ["flows/write"]
-
-    def get(self, task_id, seed=None):
-        hook = Hook("write", lambda setup: setup.machine.put(f"{HERE}/hook.py", b"hook"))
-        evaluator = Evaluator([Check("written", written)])
-        return Task("flows/write", "Write.", evaluator, None, hooks=[hook], needs=Needs(services=(FLOWS,)))
-
-    def draw(self, rng, pattern=None, split=None):
-        return self.get("flows/write")
-
-
-def make(**options):
-    return DesktopEnv(FlowSource(), machine="sandbox", screen_size=(320, 240), action="code", **options)
-
-
-@pytest.mark.parametrize("options", [{}, {"pool": {"depth": 1}}])
-def test_environments(options):
-    env = make(**options)
-    try:
-        env.reset(seed=1)
-        for code, reward in ((DAG, 1.0), ("1", 0.0), (DAG, 1.0), (DAG, 1.0)):
-            observation = env.step(code)[0]
-            earned, verdict = env.step("DONE")[1::3]
-            assert earned == reward, verdict
-            assert "mine" not in observation["feedback"]
-            env.reset()
-        assert not env.stats["companion_repairs"] and env.stats["companion_roll_backs"] >= 2
-        assert env.stats["swaps"] >= 3 or not options
-    finally:
-        env.close()
-
-
-@pytest.mark.slow
-def test_environments_of_a_vector():
-    envs = DesktopVectorEnv(make, 2, autoreset_mode="Disabled")
-    try:
-        for _ in range(2):
-            envs.reset(seed=[1, 2])
-            envs.step((DAG, "1"))
-            _, rewards, terminated, _, _ = envs.step(("DONE", "DONE"))
-            assert terminated.all() and np.array_equal(rewards, [1.0, 0.0])
-    finally:
-        envs.close()
 
 
 def test_nothing_is_left_open(keeper, desktop):
