@@ -6,18 +6,15 @@ A service itself is started by nobody here: a task that uses its program has it 
 from __future__ import annotations
 
 import json as json_module
-import time
-from collections.abc import Callable
 from string import Template
 from typing import Any
 
-from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import ServiceError, SetupError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks.files import legal_path
-from deskgym.task_suites.hooks.waits import POLL
+from deskgym.task_suites.hooks.waits import wait_until
 
 
 def http(
@@ -74,7 +71,7 @@ def http(
             setup.machine.put(target, answer.body, mode=0o644)
         return ""
 
-    _until(setup, call, f"{method} {path} of the service {service!r}", timeout if wait else 0.0)
+    wait_until(setup, call, f"{method} {path} of the service {service!r}, not as awaited", timeout if wait else 0.0)
 
 
 def sql(setup: Setup, service: str, statements: str, database: str | None = None, timeout: float = 30.0) -> None:
@@ -108,20 +105,4 @@ def wait_for_sql(
         met = bool(rows) if that is None else that(rows)
         return "" if met else f"the rows are {shown(rows)}; awaited is {that or 'at least one'}"
 
-    _until(setup, look, f"{shown(query)} of the service {service!r}", timeout)
-
-
-def _until(setup: Setup, look: Callable[[], str], what: str, timeout: float) -> None:
-    """Look until nothing is wrong any more; once, where ``timeout`` is 0."""
-    deadline = Deadline(timeout, setup.machine.slowness)
-    while True:
-        try:
-            wrong = look()
-        except ServiceError as error:
-            wrong = str(error)
-        if not wrong:
-            return
-        if deadline.over:
-            within = f" within {timeout:g} s" if timeout else ""
-            raise SetupError(f"{what}, not as awaited{within}: {wrong}")
-        time.sleep(POLL)
+    wait_until(setup, look, f"{shown(query)} of the service {service!r}, not as awaited", timeout)

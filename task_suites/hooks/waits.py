@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from deskgym.envs.deadline import Deadline
-from deskgym.envs.errors import GuestCallError, SetupError
+from deskgym.envs.errors import GuestCallError, ServiceError, SetupError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.task_suites.core.task import Setup
@@ -38,18 +39,15 @@ def wait_for_file(setup: Setup, path: str, that: Predicate | None = None, timeou
     Raises:
         SetupError: not within ``timeout`` seconds; says what was seen last.
     """
-    deadline = Deadline(timeout, setup.machine.slowness)
-    while True:
+
+    def look() -> str:
         try:
             content = setup.machine.get(path).decode(errors="replace")
-            if that is None or that(content):
-                return
-            seen = f"its text is {shown(content)}; awaited is {that}"
         except GuestCallError as error:
-            seen = str(error)
-        if deadline.over:
-            raise SetupError(f"{path} was not there as awaited within {timeout:g} s: {seen}")
-        time.sleep(POLL)
+            return str(error)
+        return "" if that is None or that(content) else f"its text is {shown(content)}; awaited is {that}"
+
+    wait_until(setup, look, f"{path} was not there as awaited", timeout)
 
 
 def wait_for_command(setup: Setup, command: list[str] | str, expect: int = 0, timeout: float = 30.0) -> None:
@@ -60,13 +58,35 @@ def wait_for_command(setup: Setup, command: list[str] | str, expect: int = 0, ti
     """
     argv = ["bash", "-c", command] if isinstance(command, str) else command
     deadline = Deadline(timeout, setup.machine.slowness)
-    while True:
+
+    def look() -> str:
         result = setup.machine.run(argv, timeout=max(0.1, deadline.left))
-        if result.returncode == expect and not result.timed_out:
+        ended = result.returncode == expect and not result.timed_out
+        return "" if ended else f"last {result.returncode}, {result.stderr[-300:].decode(errors='replace').strip()}"
+
+    wait_until(setup, look, f"{shown(command)} did not end with {expect}", timeout)
+
+
+def wait_until(setup: Setup, look: Callable[[], str], problem: str, timeout: float) -> None:
+    """Look until nothing is wrong any more; once, where ``timeout`` is 0.
+
+    Args:
+        setup: the task's setup.
+        look: says what is wrong, or "". What a service refuses is wrong too.
+        problem: how the error begins that says what was wrong last.
+        timeout: seconds.
+
+    Raises:
+        SetupError: something was wrong to the end.
+    """
+    deadline = Deadline(timeout, setup.machine.slowness)
+    while True:
+        try:
+            wrong = look()
+        except ServiceError as error:
+            wrong = str(error)
+        if not wrong:
             return
         if deadline.over:
-            wrote = result.stderr[-300:].decode(errors="replace").strip()
-            raise SetupError(
-                f"{shown(command)} did not end with {expect} within {timeout:g} s; last {result.returncode}: {wrote}"
-            )
+            raise SetupError(f"{problem}{f' within {timeout:g} s' if timeout else ''}: {wrong}")
         time.sleep(POLL)

@@ -80,7 +80,7 @@ def test_wait_for_file_and_command(setup: Setup) -> None:
         waits.wait_for_file(setup, "/tmp/x", Predicate.parse({"contains": "done"}), timeout=0.1)
     with pytest.raises(SetupError, match="/tmp/no was not there"):
         waits.wait_for_file(setup, "/tmp/no", timeout=0.1)
-    with pytest.raises(SetupError, match="did not end with 0 within 0.1 s; last 1"):
+    with pytest.raises(SetupError, match="did not end with 0 within 0.1 s: last 1"):
         waits.wait_for_command(setup, ["false"], timeout=0.1)
 
 
