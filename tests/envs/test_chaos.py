@@ -26,8 +26,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox import machine as sandbox
-from deskgym.envs.machines.sandbox import supervision as sandbox_supervisor
-from deskgym.envs.machines.sandbox import supervisor
+from deskgym.envs.machines.sandbox import supervision, supervisor
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.userns import id_map
 
@@ -57,11 +56,11 @@ def bounded(seconds, call, *arguments, **more):
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     """What was on the host before a test is there after it, and nothing more."""
-    sandbox_supervisor.close_supervisors()
+    supervision.close_supervisors()
     census = Census()
     before = census.take()
     yield
-    sandbox_supervisor.close_supervisors()
+    supervision.close_supervisors()
 
     def more():
         after = census.take()
@@ -214,7 +213,7 @@ def test_a_supervisor_that_hangs(make, monkeypatch):
     for module, name in ((sandbox, "START_TIMEOUT"), (sandbox, "STOP_TIMEOUT")):
         monkeypatch.setattr(module, name, 3.0)
     for name in ("ANSWERING", "CLOSING"):
-        monkeypatch.setattr(sandbox_supervisor, name, 0.5)
+        monkeypatch.setattr(supervision, name, 0.5)
     env = make()
     reset(env, seed=1)
     os.kill(find(env.machine.init_pid, "supervisor"), signal.SIGSTOP)
@@ -332,7 +331,7 @@ import json, os, subprocess, sys
 from deskgym.benchmarks.soak_tasks import SCRIPT, SoakTasks
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
+from deskgym.envs.machines.sandbox import snapshots
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 def resize(folder, size):
@@ -370,7 +369,7 @@ said["state full later"] = [attempt(env), attempt(env)]
 os.unlink(state / "fill")
 said["room again"] = attempt(env)
 env.close()
-sandbox_snapshots.tmpfs_has_user_attributes = lambda: False  # writes go to a folder of the cache
+snapshots.tmpfs_has_user_attributes = lambda: False  # writes go to a folder of the cache
 from deskgym.envs.machines.sandbox import machine as sandbox
 sandbox._host.cache_clear()
 env = make(pool={"depth": 1})

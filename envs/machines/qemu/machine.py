@@ -17,7 +17,7 @@ from deskgym.envs.machines.image import Image, find_image
 from deskgym.envs.machines.image.image import remedy
 from deskgym.envs.machines.kernels import close_kernels, warm_kernels
 from deskgym.envs.machines.live import registry as live
-from deskgym.envs.machines.qemu import boots as qemu_boots
+from deskgym.envs.machines.qemu import boots
 from deskgym.envs.machines.qemu import snapshots as qemu_snapshots
 from deskgym.envs.machines.qemu.command import Attached, Hardware, command, disk_node, top_node
 from deskgym.envs.machines.qemu.disks import guest_disk, libraries_disk, screen_bytes, screen_memory
@@ -261,7 +261,7 @@ class QemuMachine(Machine):
 
     def _start_afresh(self, image: Image, hardware: Hardware) -> None:
         """From the snapshot of the boot; where there is none, or it is of no use, from the kernel."""
-        boot = qemu_boots.find(image, hardware)
+        boot = boots.find(image, hardware)
         if boot is not None:
             try:
                 self._thaw(image, hardware, boot)
@@ -269,14 +269,14 @@ class QemuMachine(Machine):
             except (MachineError, OSError) as error:
                 warnings.warn(f"the kept boot is of no use, so it is booted again: {error}", stacklevel=4)
                 self.stop()
-                qemu_boots.forget(image, hardware)
-        with qemu_boots.booting(image, hardware) as place:
-            boot = qemu_boots.find(image, hardware)
+                boots.forget(image, hardware)
+        with boots.booting(image, hardware) as place:
+            boot = boots.find(image, hardware)
             if boot is not None:  # another process was faster
                 self._thaw(image, hardware, boot)
                 return
             self._boot(image, hardware)
-            qemu_boots.keep(place, self._freeze)
+            boots.keep(place, self._freeze)
 
     def _boot(self, image: Image, hardware: Hardware) -> None:
         """From the kernel to a running desktop."""

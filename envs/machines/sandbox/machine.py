@@ -25,7 +25,7 @@ from deskgym.envs.machines.kernels import close_kernels
 from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.locales import build_locale
-from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
+from deskgym.envs.machines.sandbox import snapshots
 from deskgym.envs.machines.sandbox.host import machine_ids, require_tools
 from deskgym.envs.machines.sandbox.limits import Limits, find_limits
 from deskgym.envs.machines.sandbox.masks import hidden_paths
@@ -109,13 +109,13 @@ class SandboxMachine(Machine):
         self._owner = os.getpid()
         self._shared.clear()
         if below is not None:
-            sandbox_snapshots.hold(below)
+            snapshots.hold(below)
             self._below = below
         self._prepared, self._held = tuple(layers), hold(layers)
         self._supervisor = supervisor(host.runtime, host.options, host.ids)
         self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
         if not host.tmpfs_layers:
-            self._layers = sandbox_snapshots.make_layers(self._supervisor.scratch, host.ids)
+            self._layers = snapshots.make_layers(self._supervisor.scratch, host.ids)
         libraries = build_libraries(tuple(self.config.libraries)) if self.config.libraries else None
         parts = Parts(
             name=self._name,
@@ -180,9 +180,9 @@ class SandboxMachine(Machine):
             self._end(machine_supervisor, started)
             if layers is not None:
                 with suppress(OSError, RuntimeError, subprocess.SubprocessError):  # else the supervisor does it
-                    sandbox_snapshots.remove_folder(layers, _host(self.runtime).ids)
+                    snapshots.remove_folder(layers, _host(self.runtime).ids)
         if below is not None and os.getpid() == self._owner:
-            sandbox_snapshots.release(below, _host(self.runtime).ids)
+            snapshots.release(below, _host(self.runtime).ids)
         if os.getpid() == self._owner:
             release(self._held)
         for fd in (log, started.pidfd if started else -1):
@@ -229,7 +229,7 @@ class SandboxMachine(Machine):
         if not self.alive or self._started is None or self._supervisor is None:
             raise self._broken()
         ids = _host(self.runtime).ids
-        return sandbox_snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below, self._prepared)
+        return snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below, self._prepared)
 
     def start_slot(self) -> AbstractContextManager[object]:
         """See ``Machine.start_slot``: two machines per core are made ready at once."""
@@ -244,7 +244,7 @@ class SandboxMachine(Machine):
         """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""
         if snapshot is None and self.untouched and close_kernels(self.guest):
             return
-        below = None if snapshot is None else sandbox_snapshots.folder_of(snapshot)
+        below = None if snapshot is None else snapshots.folder_of(snapshot)
         layers = self.config.layers if snapshot is None else snapshot.layers
         self.stop()
         try:
@@ -259,10 +259,10 @@ class SandboxMachine(Machine):
     def drop(self, snapshot: Snapshot) -> None:
         """Delete a snapshot; see ``Machine.drop``. Machines of this process that run on it may go on."""
         try:
-            folder = sandbox_snapshots.folder_of(snapshot)
+            folder = snapshots.folder_of(snapshot)
         except ValueError:
             return
-        sandbox_snapshots.drop(folder, _host(self.runtime).ids)
+        snapshots.drop(folder, _host(self.runtime).ids)
 
     def make_shared_folder(self, path: str, size_mb: int) -> int:
         """See ``Machine.make_shared_folder``."""
@@ -346,7 +346,7 @@ class _Host:
         elif self.limits.cgroups is None and os.geteuid() == 0:
             self.options = ["--rootless=true"]  # else a failure to make control groups is fatal
         self.rootfs: RootFs = build_rootfs(self.ids)
-        self.tmpfs_layers: bool = sandbox_snapshots.tmpfs_has_user_attributes()
+        self.tmpfs_layers: bool = snapshots.tmpfs_has_user_attributes()
 
 
 def _enforced() -> frozenset[str]:
@@ -355,7 +355,7 @@ def _enforced() -> frozenset[str]:
     enforced = {"memory"}
     if limits.cgroups or limits.nproc:
         enforced.add("processes")
-    if sandbox_snapshots.tmpfs_has_user_attributes():
+    if snapshots.tmpfs_has_user_attributes():
         enforced.add("disk")
     return frozenset(enforced)
 

@@ -17,7 +17,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.wrappers import CoordinateFrame, RecordEpisode, Recording, SetOfMark, rescore
-from deskgym.wrappers.recording import writer as recording_writer
+from deskgym.wrappers.recording import writer
 from deskgym.wrappers.recording.recorded_state import keep, pack, restore, unpack
 from deskgym.wrappers.recording.recording import RecordingError, find_recordings, frame_path, pack_frame
 
@@ -216,7 +216,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
     def full(path, content):
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(recording_writer, "_write", full)
+    monkeypatch.setattr(writer, "_write", full)
     env = make(tmp_path)
     with pytest.raises(RecordingError, match="No space left on device"):
         env.reset(seed=1)

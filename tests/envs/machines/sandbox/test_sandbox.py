@@ -17,7 +17,7 @@ from deskgym.envs.machines import conformance, userns
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.sandbox import host as sandbox_host
 from deskgym.envs.machines.sandbox import machine as sandbox
-from deskgym.envs.machines.sandbox import snapshots as sandbox_snapshots
+from deskgym.envs.machines.sandbox import snapshots
 from deskgym.envs.machines.sandbox.limits import find_limits
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
@@ -44,7 +44,7 @@ def test_limits_without_control_groups(fresh_host, monkeypatch, check):
 
 @pytest.mark.parametrize("check", [conformance.snapshots, conformance.files])
 def test_layers_in_a_folder_where_no_tmpfs_will_do(fresh_host, monkeypatch, check):
-    monkeypatch.setattr(sandbox_snapshots, "tmpfs_has_user_attributes", lambda: False)
+    monkeypatch.setattr(snapshots, "tmpfs_has_user_attributes", lambda: False)
     conformance.run_check(check, SandboxMachine)
     left = list((sandbox_host.cache_folder() / "scratch").glob(f"{os.getpid()}-*/layers-*"))
     assert not left
@@ -177,7 +177,7 @@ def test_several_processes_build_the_cache_at_once(tmp_path):
         assert names in (["guest", "rootfs"], ["guest", "rootfs", "scratch"])
     finally:
         ids = userns.id_map()
-        userns.call_mapped(ids, sandbox_snapshots.LAYERS_SCRIPT, ["remove", str(tmp_path / "deskgym")])
+        userns.call_mapped(ids, snapshots.LAYERS_SCRIPT, ["remove", str(tmp_path / "deskgym")])
         subprocess.run(["rm", "-rf", str(tmp_path / "deskgym")], check=True)
         if os.geteuid() == 0:
             tmp_path.rmdir()
@@ -245,7 +245,7 @@ def test_links_do_not_lead_a_snapshot_out_of_its_folder(headless, tmp_path):
 
 def test_a_failed_snapshot_is_an_error_and_leaves_nothing(headless, monkeypatch):
     before = list(headless._supervisor.scratch.glob("snapshot-*"))
-    monkeypatch.setattr(sandbox_snapshots, "LAYERS", ("usr", "nothing"))
+    monkeypatch.setattr(snapshots, "LAYERS", ("usr", "nothing"))
     with pytest.raises(MachineError) as caught:
         headless.snapshot()
     assert caught.value.kind == "snapshot_failed"

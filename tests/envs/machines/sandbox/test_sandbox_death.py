@@ -12,7 +12,7 @@ import pytest
 
 from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox import supervision as sandbox_supervisor
+from deskgym.envs.machines.sandbox import supervision
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
@@ -130,14 +130,14 @@ def test_parent_and_supervisor_killed_together_leave_nothing_after_the_next_star
     process.wait(5)
     wait_until(lambda: all(map(gone, pids)), "the guests' end by the end of their channels", 2.0)
     assert folder.exists()
-    sandbox_supervisor.close_supervisors()
+    supervision.close_supervisors()
     with SandboxMachine(HEADLESS):
         assert_nothing_is_left(folder, scratch, pids)
 
 
 def test_a_living_process_is_not_swept(parent):
     _, _, folder, _, pids = parent
-    sandbox_supervisor.close_supervisors()
+    supervision.close_supervisors()
     with SandboxMachine(HEADLESS):
         assert folder.exists() and not any(map(gone, pids))
 
@@ -215,7 +215,7 @@ def test_a_forked_child_has_no_part_in_the_parents_machines(headless):
             parts.append(True)
             os.write(write, repr(parts).encode())
         finally:
-            sandbox_supervisor.close_supervisors()
+            supervision.close_supervisors()
             os._exit(0)
     os.close(write)
     with open(read) as pipe:
@@ -237,7 +237,7 @@ def test_a_child_that_holds_copies_of_its_sockets_does_not_keep_them_alive(start
 
 
 def test_nothing_of_any_test_is_left():
-    sandbox_supervisor.close_supervisors()
+    supervision.close_supervisors()
     mine = [path for path in runtime_folder().iterdir() if path.name.startswith(f"{os.getpid()}-")]
     assert not mine
     scratch = cache_folder() / "scratch"
