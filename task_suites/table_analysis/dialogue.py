@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -144,6 +144,11 @@ class DialogueTask(KernelTaskLike, Protocol):
             questions: how many are answered per turn.
         """
         ...
+
+
+def say(texts: Sequence[str], screen: Any) -> Iterator[str]:
+    """A scripted attempt of these texts; there is no screen."""
+    yield from texts
 
 
 def score_of(outcome: Outcome) -> float:

@@ -34,7 +34,7 @@ def judge(prepared: PreparedTurn, final: FinalState, limits: KernelLimits, mode:
         mode: ``"corrected"`` or ``"paper"``, see ``guest.comparators``.
 
     Raises:
-        JudgeError: the reference failed; see there.
+        JudgeError: the reference could not be run, or the comparison is broken.
         MachineError: a machine broke.
     """
     if final.clean_machine is None:

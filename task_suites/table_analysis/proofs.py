@@ -11,6 +11,7 @@ from typing import Any
 from deskgym.task_suites.core.verify.inputs import NO_PART, Parts, ProofInputs
 from deskgym.task_suites.core.verify.sources import closure
 from deskgym.task_suites.table_analysis import host_run
+from deskgym.task_suites.table_analysis.dialogue import say
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, fill
 from deskgym.task_suites.table_analysis.domains import Domain
 from deskgym.task_suites.table_analysis.sampling import Place, SampledDialogue
@@ -62,18 +63,13 @@ def mutants_of(file: DialogueFile, place: Place | None, domain: Domain, task: An
     choice = prepared.turn.choice
     if choice is not None:
         letters = (letter for k, letter in enumerate(LETTERS[: len(choice.options)]) if k != choice.right)
-        return {f"answer {letter}": partial(_say, f"ANS {letter}") for letter in letters}
+        return {f"answer {letter}": partial(say, [f"ANS {letter}"]) for letter in letters}
     codes = {"drop last": _without_last(prepared.turn.code)}
     sampled = SampledDialogue(file, domain, task.seed or 0)
     for name in sampled.turn_params(place.turn):
         if f"{{{name}}}" in file.turns[place.turn].code:
             codes[f"other {name}"] = _with_another(sampled, place.turn, name)
-    return {name: partial(_say, prepared.translate(code), "DONE") for name, code in codes.items() if code}
-
-
-def _say(*texts: str) -> Iterator[str]:
-    """The texts of an episode; the last argument, the screen, is None."""
-    yield from texts[:-1]
+    return {name: partial(say, [prepared.translate(code), "DONE"]) for name, code in codes.items() if code}
 
 
 def _without_last(code: str) -> str:

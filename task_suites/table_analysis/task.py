@@ -12,7 +12,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import KernelLimits
 from deskgym.envs.needs import Needs
 from deskgym.task_suites.table_analysis.conversation import Conversation, instruction, open_kernel
-from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask
+from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask, say
 from deskgym.task_suites.table_analysis.domains import domain
 from deskgym.task_suites.table_analysis.guest import RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn, prepare_turns
@@ -147,8 +147,8 @@ class AnalysisTask(BaseDialogueTask):
             return {"nothing and another letter": self._nothing}
         (prepared,) = self.prepared
         if prepared.turn.choice is not None:
-            return {NEXT_LETTER: self._nothing, UNANSWERABLE: partial(_say, "ANS it cannot be answered")}
-        return {name: partial(_run, prepared, name) for name in prepared.wrong}
+            return {NEXT_LETTER: self._nothing, UNANSWERABLE: partial(say, ["ANS it cannot be answered"])}
+        return {name: partial(say, [code, "DONE"]) for name, code in prepared.wrong.items()}
 
     def _nothing(self, screen: Any) -> Iterator[str]:
         for turn in self.turns:
@@ -156,12 +156,3 @@ class AnalysisTask(BaseDialogueTask):
                 yield "DONE"
             else:
                 yield f"ANS {LETTERS[(turn.choice.right + 1) % len(turn.choice.options)]}"
-
-
-def _say(text: str, screen: Any) -> Iterator[str]:
-    yield text
-
-
-def _run(prepared: PreparedTurn, name: str, screen: Any) -> Iterator[str]:
-    yield prepared.wrong[name]
-    yield "DONE"

@@ -1,6 +1,6 @@
 """ScienceBoard's reference solutions that are known to be wrong or weak, and right ones for those that can be derived.
 
-A gold curve is a list of points on it and off it. The points here follow from closed formulas; none is typed in.
+A reference curve is a list of points on it and off it. The points here follow from closed formulas; none is typed in.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Correction:
-    """The right gold of a task whose own gold is wrong.
+    """The right reference of a task whose own reference is wrong.
 
     Attributes:
         expression: what the instruction asks for.
         wrong: 0 at the points of upstream's curve. The correction applies only where that is so: a copy in which
-            upstream has mended the gold keeps it.
+            upstream has mended the reference keeps it.
         on: points on the right curve.
         off: points off it, those of upstream's curve among them.
     """
@@ -36,7 +36,7 @@ class Correction:
     off: Callable[[], Iterable[Point]]
 
     def fits(self, item: CheckItem) -> bool:
-        """Whether this is the wrong gold that it is meant for."""
+        """Whether this is the wrong reference that it is meant for."""
         if not isinstance(item, Plotted):
             return False
         on = [point for point, expected in item.points if expected]
@@ -50,11 +50,11 @@ class Correction:
 
 @dataclass(frozen=True)
 class KnownBad:
-    """A task whose gold, or whose check, is known not to say what its instruction says.
+    """A task whose reference, or whose check, is known not to say what its instruction says.
 
     Attributes:
         reason: what is wrong, in a sentence's middle.
-        corrections: the right gold, by what the wrong one is; empty when there is none.
+        corrections: the right reference, by what the wrong one is; empty when there is none.
     """
 
     reason: str
@@ -69,7 +69,7 @@ def _asked_log(x: float) -> float:
     return math.log(x + 1) + x * x - x
 
 
-def _gold_log(x: float) -> float:
+def _upstream_log(x: float) -> float:
     return math.log(x * x + 1) + x * x - x
 
 
@@ -77,7 +77,7 @@ def _asked_slope(x: float) -> float:
     return 1 / (x + 1) + 2 * x - 1
 
 
-def _gold_slope(x: float) -> float:
+def _upstream_slope(x: float) -> float:
     return 2 * x / (x * x + 1) + 2 * x - 1
 
 
@@ -117,15 +117,15 @@ def _sphere(square: float) -> list[Point]:
 # ones are the derivative's: they have (0, -1), where the function has (0, 0).
 _SLOPE = Correction(
     expression="x->1/(x+1)+2*x-1",
-    wrong=lambda p: p[1] - _gold_slope(p[0]) if len(p) == 2 else 1,
+    wrong=lambda p: p[1] - _upstream_slope(p[0]) if len(p) == 2 else 1,
     on=lambda: _graph(_asked_slope, *_LOG_XS),
-    off=lambda: [*_graph(_gold_slope, *_LOG_XS[:4]), *_graph(_asked_log, 1.5, 4.0)],
+    off=lambda: [*_graph(_upstream_slope, *_LOG_XS[:4]), *_graph(_asked_log, 1.5, 4.0)],
 )
 _LOG = Correction(
     expression="x->ln(x+1)+x^2-x",
-    wrong=lambda p: p[1] - _gold_log(p[0]) if len(p) == 2 else 1,
+    wrong=lambda p: p[1] - _upstream_log(p[0]) if len(p) == 2 else 1,
     on=lambda: _graph(_asked_log, *_LOG_XS),
-    off=lambda: [*_graph(_gold_log, *_LOG_XS[:4]), *_graph(_asked_slope, 4.0, 7.0)],
+    off=lambda: [*_graph(_upstream_log, *_LOG_XS[:4]), *_graph(_asked_slope, 4.0, 7.0)],
 )
 _OVAL = Correction(
     expression="((x-1)^2+y^2)*((x+1)^2+y^2)=256",
@@ -160,7 +160,7 @@ _OPEN_PROBLEM = re.compile(r"(?:theorem|def|lemma)\s+OP_\d+\b")
 
 
 def apply_mode(task: UpstreamTask, mode: Mode) -> UpstreamTask:
-    """The task with its notes, and in ``corrected`` mode with the right gold where one is known."""
+    """The task with its notes, and in ``corrected`` mode with the right reference where one is known."""
     bad = KNOWN_BAD.get(task.id.removeprefix(f"{task.split}/"))
     if bad is None:
         return _note_open_problem(task)
@@ -170,13 +170,16 @@ def apply_mode(task: UpstreamTask, mode: Mode) -> UpstreamTask:
         for correction in bad.corrections:
             if isinstance(item, Plotted) and correction.fits(item):
                 if mode == "paper":
-                    return replace(task, notes=(*task.notes, f"gold known to be wrong: {bad.reason}"))
+                    return replace(task, notes=(*task.notes, f"reference known to be wrong: {bad.reason}"))
                 right = (*task.evaluate[:index], correction.apply(item), *task.evaluate[index + 1 :])
-                note = f"gold corrected: {bad.reason}; it is now {correction.expression}"
+                note = f"reference corrected: {bad.reason}; it is now {correction.expression}"
                 return replace(task, evaluate=right, ans=correction.expression, notes=(*task.notes, note))
     return replace(
         task,
-        notes=(*task.notes, f"this copy's gold is not the one known to be wrong ({bad.reason}); it is used as it is"),
+        notes=(
+            *task.notes,
+            f"this copy's reference is not the one known to be wrong ({bad.reason}); it is used as it is",
+        ),
     )
 
 

@@ -62,7 +62,7 @@ class UpstreamTask:
         instruction: what the agent is told.
         version: of the format.
         snapshot: upstream's VM snapshot, if it names one.
-        ans: a hint for people, never used for scoring: upstream's, or the right one where the gold was corrected.
+        ans: a hint for people, never used for scoring: upstream's, or the right one where the reference was corrected.
         query: Celestia's bodies to dump.
         penalty: Raw's penalty for invalid steps.
         initialize: the setup, in order.

@@ -17,7 +17,7 @@ from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.conversation import TapilotConversation, instruction, open_kernel
 from deskgym.task_suites.importers.tapilot.facts import facts_of
 from deskgym.task_suites.importers.tapilot.judging import PICKLES, Reference
-from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask
+from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask, say
 from deskgym.task_suites.table_analysis.turns import LETTERS
 
 SOURCE = "Tapilot-Crossing (data CC BY-NC 4.0, the user's own copy)"
@@ -176,18 +176,14 @@ class TapilotTask(BaseDialogueTask):
         choice = self.turn.choice
         if choice is not None:
             other = LETTERS[(LETTERS.index(choice.letter) + 1) % (len(choice.texts) or 4)]
-            return {"another letter": partial(_say, (f"ANS {other}",)), "no letter": partial(_say, ("ANS none",))}
+            return {"another letter": partial(say, [f"ANS {other}"]), "no letter": partial(say, ["ANS none"])}
         names = scripts.result_names(self.turn.eval_code, self.turn.reference_all, self.turn.reference_code)
         files = [name for name in names if name.lower().endswith(PICKLES)]
         lines = [f"with open('{scripts.PRED}/{name}', 'wb') as file: pickle.dump('nothing', file)" for name in files]
-        made = {"nothing": partial(_say, ("pass", "DONE"))}
+        made = {"nothing": partial(say, ["pass", "DONE"])}
         if files:
-            made["another value"] = partial(_say, ("\n".join(["import pickle", *lines]), "DONE"))
+            made["another value"] = partial(say, ["\n".join(["import pickle", *lines]), "DONE"])
         return made
-
-
-def _say(texts: Sequence[str], screen: Any) -> Iterator[str]:
-    yield from texts
 
 
 class _Last(OrderedDict[str, Reference]):

@@ -39,7 +39,7 @@ TOLERANCE: Final = 1e-4
 RELATIVE_TOLERANCE: Final = 1e-7
 """Added in proportion to a value: ScienceBoard compares 32-bit floats, and KAlgebra's e has ten digits."""
 PLOT_STEPS: Final = 300_000
-"""Work that one contains() may do, see expression_evaluator.MAX_STEPS."""
+"""Work that one contains() may do, see evaluator.MAX_STEPS."""
 MATCH_STEPS: Final = 3_000_000
 """Work that one matches() may do, over all its plots and points: about three seconds."""
 PARAMETER_INTERVAL: Final = (0.0, 2 * math.pi)

@@ -117,7 +117,7 @@ def test_infeasible_and_done(source):
 
 @installed
 @given
-def test_known_bad_golds_by_mode():
+def test_known_bad_references_by_mode():
     right, wrong = "((x-1)^2+y^2)*((x+1)^2+y^2)=256", "(x^2+y^2)^2=32*(x^2-y^2)"
     for mode, expected in (("corrected", (1, 0)), ("paper", (0, 1))):
         task = suite(str(UPSTREAM), mode).get("KAlgebra/C-12")

@@ -1,4 +1,4 @@
-"""The golds that are known to be wrong, in both modes."""
+"""The references that are known to be wrong, in both modes."""
 
 import math
 
@@ -27,8 +27,8 @@ CASES = {
 }
 
 
-def with_gold(files, name, points):
-    """Our KAlgebra task under the name of a known-bad one, with a gold curve through the points."""
+def with_reference(files, name, points):
+    """Our KAlgebra task under the name of a known-bad one, with a reference curve through the points."""
     data = files["VM/KAlgebra/A-01.json"]
     far = [100.0] * len(points[0])
     expected = {str(tuple(point)): True for point in points} | {str(tuple(far)): False}
@@ -39,9 +39,9 @@ def with_gold(files, name, points):
 @pytest.mark.parametrize("name", CASES)
 def test_corrected_mode_replaces_the_points(files, copy_of, name):
     wrong, residual = CASES[name]
-    task = copy_of(with_gold(files, name, wrong))[f"KAlgebra/{name}"]
+    task = copy_of(with_reference(files, name, wrong))[f"KAlgebra/{name}"]
     (note,) = task.notes
-    assert note.startswith("gold corrected: upstream's points belong to")
+    assert note.startswith("reference corrected: upstream's points belong to")
     assert note.endswith(f"it is now {task.ans}")
     on = [point for point, expected in task.evaluate[0].points if expected]
     off = [point for point, expected in task.evaluate[0].points if not expected]
@@ -54,23 +54,23 @@ def test_corrected_mode_replaces_the_points(files, copy_of, name):
 @pytest.mark.parametrize("name", CASES)
 def test_paper_mode_keeps_the_points(files, copy_of, name):
     wrong, _ = CASES[name]
-    task = copy_of(with_gold(files, name, wrong), mode="paper")[f"KAlgebra/{name}"]
+    task = copy_of(with_reference(files, name, wrong), mode="paper")[f"KAlgebra/{name}"]
     assert [point for point, expected in task.evaluate[0].points if expected] == [tuple(p) for p in wrong]
     (note,) = task.notes
-    assert note.startswith("gold known to be wrong: ")
+    assert note.startswith("reference known to be wrong: ")
 
 
 @pytest.mark.parametrize("mode", ["paper", "corrected"])
-def test_a_mended_copy_keeps_its_own_gold(files, copy_of, mode):
+def test_a_mended_copy_keeps_its_own_reference(files, copy_of, mode):
     mended = [(0.0, 0.0), (1.0, 1.5)]
-    task = copy_of(with_gold(files, "C-07", mended), mode=mode)["KAlgebra/C-07"]
+    task = copy_of(with_reference(files, "C-07", mended), mode=mode)["KAlgebra/C-07"]
     assert task.evaluate[0].points[:2] == tuple((point, True) for point in mended)
     assert "is not the one known to be wrong" in task.notes[0]
 
 
-def test_a_gold_of_the_function_itself_is_corrected_too(files, copy_of):
+def test_a_reference_of_the_function_itself_is_corrected_too(files, copy_of):
     points = [(x, math.log(x * x + 1) + x * x - x) for x in (-11.0, 2.0, 5.0)]
-    task = copy_of(with_gold(files, "C-07", points))["KAlgebra/C-07"]
+    task = copy_of(with_reference(files, "C-07", points))["KAlgebra/C-07"]
     assert task.ans == "x->ln(x+1)+x^2-x"
     for point, expected in task.evaluate[0].points:
         assert (abs(math.log(point[0] + 1) + point[0] ** 2 - point[0] - point[1]) < 1e-9) is expected
@@ -90,8 +90,8 @@ def test_upstreams_own_files(upstream):
     known = {task.id for task in corrected.tasks} & {f"KAlgebra/{name}" for name in CASES}
     assert known, "none of the known-bad files is among the given ones"
     for task_id in known:
-        assert corrected[task_id].notes[0].startswith("gold corrected: ")
-        assert paper[task_id].notes[0].startswith("gold known to be wrong: ")
+        assert corrected[task_id].notes[0].startswith("reference corrected: ")
+        assert paper[task_id].notes[0].startswith("reference known to be wrong: ")
         assert isinstance(corrected[task_id].evaluate[0], Plotted)
     for task in corrected.tasks:
         if task.id not in known:
