@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from os import getcwd
 
@@ -11,6 +10,7 @@ from deskgym.agents.base import Agent
 from deskgym.agents.constant import ConstantAgent
 from deskgym.agents.random_agent import RandomAgent
 from deskgym.agents.scripted import MutantAgent, NoopAgent, OracleAgent, WrongAgent
+from deskgym.envs.errors import near
 
 NAMES = ("oracle", "random", "noop", "wrong:NAME", "mutant:NAME", "constant:TEXT", "module:Class")
 """What ``make_agent`` takes."""
@@ -37,8 +37,7 @@ def make_agent(name: str, seed: int = 0) -> Agent:
         return RandomAgent(seed)
     module, _, attribute = name.partition(":")
     if not (module and attribute):
-        near = get_close_matches(name, ("oracle", "random", "noop"), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = near(name, ("oracle", "random", "noop"))
         raise ValueError(f"unknown agent {name!r}; legal are {', '.join(NAMES)}{hint}")
     if module == "wrong":
         return WrongAgent(attribute)
@@ -57,8 +56,7 @@ def _own_agent(name: str, module: str, attribute: str) -> Agent:
     except ModuleNotFoundError as error:
         if error.name is None or not (module + ".").startswith(error.name + "."):
             raise  # the module is there, but something that it imports is not
-        near = get_close_matches(module, ("constant", "wrong"), 1)
-        hint = f"; did you mean {f'{near[0]}:{attribute}'!r}?" if near else ""
+        hint = near(name, (f"constant:{attribute}", f"wrong:{attribute}"))
         legal = ", ".join(NAMES)
         raise ValueError(f"agent {name!r}: there is no module {error.name!r}; legal are {legal}{hint}") from error
     except AttributeError as error:

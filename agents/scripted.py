@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import gymnasium
 
 from deskgym.envs.episode import TaskLike
-from deskgym.envs.errors import TaskError
+from deskgym.envs.errors import TaskError, near
 from deskgym.envs.machine_env import MachineEnv
 from deskgym.task_suites.core.verify.inputs import Mutable
 
@@ -71,12 +70,8 @@ class WrongAgent(ScriptAgent):
     def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
         """The attempt's actions."""
         if self.name not in task.wrong_attempts:
-            near = get_close_matches(self.name, task.wrong_attempts, 1)
-            names = ", ".join(task.wrong_attempts) or "none"
-            raise TaskError(
-                f"task {task.id!r} has no wrong attempt {self.name!r}; it has {names}"
-                + (f"; did you mean {near[0]!r}?" if near else "")
-            )
+            names = (", ".join(task.wrong_attempts) or "none") + near(self.name, task.wrong_attempts)
+            raise TaskError(f"task {task.id!r} has no wrong attempt {self.name!r}; it has {names}")
         return env.attempt(self.name)
 
 

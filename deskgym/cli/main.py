@@ -8,13 +8,13 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
 from deskgym.cli import bench, demos, doctor, image, install, layers, run, tasks, verify, view
+from deskgym.envs.errors import near
 from deskgym.task_suites.suites import ENTRIES
 
 COMMANDS = {
@@ -61,9 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     show_traceback = "--traceback" in argv
     argv = [argument for argument in argv if argument != "--traceback"]
     if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
-        near = get_close_matches(argv[0], COMMANDS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return _fail(f"unknown command {argv[0]!r}; legal are {', '.join(COMMANDS)}{hint}", USAGE)
+        return _fail(f"unknown command {argv[0]!r}; legal are {', '.join(COMMANDS)}{near(argv[0], COMMANDS)}", USAGE)
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         arguments, rest = build_parser().parse_known_args(argv)

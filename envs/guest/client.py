@@ -341,35 +341,6 @@ class GuestClient:
         """The top-level windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``."""
         return self.typed(self.call("windows"), "windows", list)
 
-    def wait_window(
-        self,
-        *,
-        title: str | None = None,
-        wm_class: str | None = None,
-        gone: bool = False,
-        timeout: float = 10.0,
-    ) -> dict[str, Any] | None:
-        """Wait for a window by regular expressions, or until there is none any more (then None is returned).
-
-        Raises:
-            GuestCallError: with kind ``TimeoutError``; the message lists the windows that are there.
-        """
-        params = {"title": title, "wm_class": wm_class, "gone": gone, "timeout": timeout}
-        window = self.call("wait_window", timeout + GRACE, **params).get("window")
-        return window if isinstance(window, dict) else None
-
-    def activate(self, window: int) -> None:
-        """Bring a window to the front and give it the focus."""
-        self.call("activate", id=window)
-
-    def close_window(self, window: int) -> None:
-        """Ask a window to close, as the button in its frame does."""
-        self.call("close", id=window)
-
-    def tree(self, app: str | int | None = None, *, deadline: float = 5.0) -> dict[str, Any]:
-        """The whole accessible tree of a program (by name or pid), or of all; see ``accessibility.Tree.message``."""
-        return self.call("tree", deadline + GRACE, app=app, deadline=deadline)
-
 
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,17 +10,16 @@ from typing import Any
 
 from deskgym.envs.action.actions import is_combination
 from deskgym.envs.errors import TaskError
-from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Mistake, bind, kind_of, shown, unknown
+from deskgym.envs.evaluation.calls import KEY, UNKNOWN, CallMistakes, Mistake, bind, kind_of, shown, unknown
 from deskgym.envs.needs import Needs
-from deskgym.task_suites.core.params import BUILTIN, DRAWS, render
+from deskgym.task_suites.core.file_checker import FileChecker
+from deskgym.task_suites.core.params import DRAWS, render
 from deskgym.task_suites.core.registry import Registry
 from deskgym.task_suites.core.schema_yaml import Document, Problem, TaskFileError
 from deskgym.task_suites.core.script import STEPS
 from deskgym.task_suites.core.template import TaskFile, Template
 
 MAX_STEPS = 1000
-SPLIT_DRAWS = 300
-"""How many draws may pass before a split counts as empty."""
 _STAND_IN: Mapping[str, Any] = {
     "id": "?", "title": "", "instruction": "", "difficulty": "easy", "oracle": [], "wrong": {},
 }  # fmt: skip
@@ -77,28 +74,28 @@ def check(document: Document, folder: Path, registry: Registry) -> Template | No
     return Template(TaskFile(**values), folder, registry) if not document.problems else None
 
 
-class _Checker:
-    """Looks at what a signature cannot say. Keys that are missing or of a wrong type are reported already."""
-
+class _Checker(FileChecker):
     def __init__(self, document: Document, values: Mapping[str, Any], folder: Path, registry: Registry) -> None:
-        self._document, self._given, self._registry = document, values, registry
+        super().__init__(document)
+        self._given, self._registry = values, registry
         self._file = TaskFile(**{**_STAND_IN, **values})
         self._template = Template(replace(self._file, needs={}, programs=[]), folder, registry)  # checked by themselves
 
     def run(self) -> None:
         self._check_plain()
         self._check_needs()
-        params_are_well = self._check_params()
-        splits_are_well = self._check_splits()
-        sample = self._sample() if params_are_well else None
-        if sample is not None and splits_are_well:
-            self._check_split_sizes()
+        parameters = self._template.parameters
+        refused = self._refused("params") or self._refused("where")
+        params_are_well = self._check_params(parameters) and not refused
+        calls = self._file.params.items()
+        drawn = [name for name, call in calls if isinstance(call, Mapping) and set(call) & set(DRAWS)]
+        splits_are_well = self._check_splits(self._file, drawn)
+        sample = self._draw(parameters, f"{self._file.id}#0") if params_are_well else None
+        if sample is not None and splits_are_well and not self._template.fixed:
+            self._check_split_sizes(self._file, lambda seed: self._template.split(self._template.draw(seed)))
         self._check_sections(sample)
         self._check_words(sample)
         self._check_scripts()
-
-    def _note(self, message: str, *path: str | int) -> None:
-        self._document.add(Mistake(path, message))
 
     def _check_plain(self) -> None:
         if "id" in self._given and not _ID.match(self._given["id"]):
@@ -118,88 +115,6 @@ class _Checker:
         for k, program in enumerate(self._file.programs):
             if program not in self._registry.programs:
                 self._note(unknown("program", program, self._registry.programs), "programs", k)
-
-    def _check_params(self) -> bool:
-        before = len(self._document.problems)
-        functions = {**self._registry.functions, **BUILTIN}
-        constraints = {name: function for name, function in functions.items() if name not in DRAWS}
-        known: dict[str, Any] = {}
-        for name, data in self._file.params.items():
-            if not name.isidentifier() or keyword.iskeyword(name):
-                self._note(f"a parameter's name is a Python name, got {name!r}", "params", name, KEY)
-            self._check_call(data, functions, "draw or function", known, "params", name)
-            known[name] = UNKNOWN
-        for k, data in enumerate(self._file.where):
-            self._check_call(data, constraints, "function", known, "where", k)
-        refused = self._refused("params") or self._refused("where")
-        return len(self._document.problems) == before and not refused
-
-    def _check_call(
-        self, data: Any, functions: Mapping[str, Any], noun: str, known: Mapping[str, Any], *path: str | int
-    ) -> None:
-        """One parameter or constraint, as far as can be said without drawing."""
-        try:
-            call = Call.parse(data, functions, noun)
-        except CallMistakes as wrong:
-            return self._add(wrong, *path)
-        try:
-            bind(
-                functions[call.name],
-                render(call.arguments, known),
-                leading=int(call.name in BUILTIN),
-                converters=self._template.registry.converters(self._template.folder),
-            )
-        except CallMistakes as wrong:
-            self._add(wrong, *path, call.name)
-
-    def _add(self, wrong: CallMistakes, *path: str | int) -> None:
-        for mistake in wrong.mistakes:
-            self._document.add(mistake, *path)
-
-    def _sample(self) -> dict[str, Any] | None:
-        """One draw, to try texts and arguments with."""
-        try:
-            return self._template.parameters.draw(f"{self._file.id}#0")
-        except CallMistakes as wrong:
-            self._add(wrong)
-        except TaskError as error:
-            self._note(str(error), "where")
-        return None
-
-    def _check_split_sizes(self) -> None:
-        """Every split has instances: few values may leave one empty."""
-        if self._template.fixed:
-            return
-        missing = set(self._file.splits)
-        try:
-            for seed in range(SPLIT_DRAWS):
-                missing.discard(self._template.split(self._template.draw(seed)))
-                if not missing:
-                    return
-        except TaskError as error:
-            return self._note(str(error), "params")
-        self._note(
-            f"no instance of {SPLIT_DRAWS} is in the split {sorted(missing)[0]!r}: give it a larger share, more values "
-            f"to draw, or choose another split_salt than {self._file.split_salt}",
-            *(("splits",) if "splits" in self._given else ("params",)),
-        )
-
-    def _check_splits(self) -> bool:
-        before = len(self._document.problems)
-        shares = self._file.splits
-        if not shares or any(share <= 0 for share in shares.values()):
-            self._note(f"legal are shares above 0, such as {{train: 0.8, test: 0.2}}, got {shown(shares)}", "splits")
-        elif not math.isclose(sum(shares.values()), 1.0, abs_tol=1e-9):
-            self._note(f"the shares add up to {sum(shares.values()):g}, not to 1", "splits")
-        drawn = [
-            name for name, call in self._file.params.items() if isinstance(call, Mapping) and set(call) & set(DRAWS)
-        ]
-        for k, name in enumerate(self._file.split_by or ()):
-            if name not in drawn:
-                self._note(unknown("drawn parameter", name, drawn), "split_by", k)
-        if self._file.split_by == []:
-            self._note("split_by is empty; leave it out to split by all drawn parameters", "split_by")
-        return len(self._document.problems) == before
 
     def _check_sections(self, sample: dict[str, Any] | None) -> None:
         declared = self._document.data.get("params")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from deskgym.envs.errors import near
 from deskgym.task_suites.importers.lambdas import Lambda, LambdaError, compile_lambda
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -162,7 +162,7 @@ class Fields:
             return name
         if name:
             legal = one_of(tuple(sorted(names)))
-            self.fault(key, f"{name!r} is no {noun}, legal are {legal}{hint(name, names)}")
+            self.fault(key, f"{name!r} is no {noun}, legal are {legal}{near(name, names)}")
         return None
 
     def value(self, key: str) -> Json:
@@ -180,7 +180,7 @@ class Fields:
         elif not value and not empty:
             self.fault(key, "must not be empty")
         elif among and value not in among:
-            self.fault(key, f"must be {one_of(among)}, is {value!r:.80}{hint(value, among)}")
+            self.fault(key, f"must be {one_of(among)}, is {value!r:.80}{near(value, among)}")
         elif matching and not re.fullmatch(matching, value):
             self.fault(key, f"must look like {matching}, is {value!r:.80}")
         else:
@@ -258,7 +258,7 @@ class Fields:
     def finish(self) -> None:
         """Note every key that was never asked for: it is unknown here."""
         for key in [key for key in self.data if key not in self._asked]:
-            self.fault(key, f"is unknown here, known are {', '.join(sorted(self._asked))}{hint(key, self._asked)}")
+            self.fault(key, f"is unknown here, known are {', '.join(sorted(self._asked))}{near(key, self._asked)}")
 
     def scalar(self, key: str, *, null: bool = False, strings: bool = True, lists: bool = False) -> Json:
         """A number or a truth value; also a string, null, or a list of scalars, where these are allowed."""
@@ -322,12 +322,6 @@ def one_of(choices: tuple[object, ...]) -> str:
     """``"a", "b" or "c"``, for a message."""
     *rest, last = (repr(choice) for choice in choices)
     return f"{', '.join(rest)} or {last}" if rest else last
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """``"; did you mean 'b'?"`` when a known word is close, else nothing."""
-    close = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _no_constant(name: str) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import keyword
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from deskgym.envs.errors import TaskError
-from deskgym.envs.evaluation.calls import KEY, Call, CallMistakes, Mistake, shown, unknown
-from deskgym.task_suites.core.params import BUILTIN, DRAWS, Parameters, split_of
+from deskgym.envs.evaluation.calls import KEY, shown, unknown
+from deskgym.task_suites.core.file_checker import FileChecker
+from deskgym.task_suites.core.params import Parameters, split_of
 from deskgym.task_suites.core.schema_yaml import Document, Problem
 from deskgym.task_suites.table_analysis.code_names import names
 from deskgym.task_suites.table_analysis.dialogue_file import FUNCTIONS, DialogueFile, TurnFile, fill
@@ -25,8 +25,6 @@ COMPARE = ("rtol", "atol", "ordered", "index", "names")
 """Options of the comparator."""
 RESERVED = ("blank plot", "answer of another seed", "without the library")
 """Names of wrong attempts that are made for every turn they fit."""
-SPLIT_DRAWS = 300
-"""How many draws may pass before a split counts as empty."""
 _ID = re.compile(r"[a-z][a-z0-9_]*/[a-z0-9][a-z0-9_-]*\Z")
 _TURN_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -37,23 +35,33 @@ def check_dialogue(document: Document, file: DialogueFile, domains: Iterable[str
     _Checker(document, file).run(tuple(domains))
 
 
-class _Checker:
+class _Checker(FileChecker):
     def __init__(self, document: Document, file: DialogueFile) -> None:
-        self._document, self._file = document, file
+        super().__init__(document)
+        self._file = file
         self._params: dict[str, Any] = {}
 
     def run(self, domains: tuple[str, ...]) -> None:
+        file = self._file
         self._check_head(domains)
-        if self._check_params(self._file):
-            self._params = self._sample(self._file.parameters)
-            self._check_splits()
+        params = self._sample(file.parameters) if self._check_params(file.parameters) else None
+        if params is not None:
+            self._params = params
+            drawn = file.parameters.drawn
+            if self._check_splits(file, drawn) and (by := file.split_by or drawn):
+                self._check_split_sizes(file, partial(self._split, by))
             for name in ("title", "persona", "goal"):
-                self._check_text(getattr(self._file, name), self._params, name)
-            for k, turn in enumerate(self._file.turns):
+                self._check_text(getattr(file, name), params, name)
+            for k, turn in enumerate(file.turns):
                 self._check_turn(k, turn)
 
-    def _note(self, message: str, *path: str | int) -> None:
-        self._document.add(Mistake(path, message))
+    def _sample(self, parameters: Parameters, *path: str | int) -> dict[str, Any] | None:
+        return self._draw(parameters, f"{self._file.id}#0", *path)
+
+    def _split(self, by: Sequence[str], seed: int) -> str:
+        params = self._file.parameters.draw(f"{self._file.id}#{seed}")
+        shares, salt = self._file.splits, self._file.split_salt
+        return split_of(self._file.id, {name: params[name] for name in by}, shares, salt)
 
     def _check_head(self, domains: tuple[str, ...]) -> None:
         file = self._file
@@ -71,56 +79,6 @@ class _Checker:
                 self._note(f"duplicate turn id {turn.id!r}", "turns", k, "id")
             seen.add(turn.id)
 
-    def _check_params(self, of: DialogueFile | TurnFile, *path: str | int) -> bool:
-        """Whether the parameters of the dialogue or of a turn can be drawn."""
-        before = len(self._document.problems)
-        for name, data in of.params.items():
-            if not name.isidentifier() or keyword.iskeyword(name) or (path and name in self._file.params):
-                self._note(f"a parameter's name is a new Python name, got {name!r}", *path, "params", name, KEY)
-            self._check_call(data, {*BUILTIN, *FUNCTIONS}, "draw or function", *path, "params", name)
-        for k, data in enumerate(of.where):
-            self._check_call(data, {*BUILTIN, *FUNCTIONS} - {*DRAWS}, "function", *path, "where", k)
-        if len(self._document.problems) == before:
-            parameters = of.parameters if isinstance(of, DialogueFile) else of.parameters(self._params)
-            self._sample(parameters, *path)
-        return len(self._document.problems) == before
-
-    def _sample(self, parameters: Parameters, *path: str | int) -> dict[str, Any]:
-        """One draw, to try texts and code with."""
-        try:
-            return parameters.draw(f"{self._file.id}#0")
-        except CallMistakes as wrong:
-            for mistake in wrong.mistakes:
-                self._document.add(mistake, *path)
-        except TaskError as error:
-            self._note(str(error), *path, "where")
-        return {}
-
-    def _check_call(self, data: Any, legal: set[str], noun: str, *path: str | int) -> None:
-        try:
-            Call.parse(data, legal, noun)
-        except CallMistakes as wrong:
-            for mistake in wrong.mistakes:
-                self._document.add(mistake, *path)
-
-    def _check_splits(self) -> None:
-        file, shares = self._file, self._file.splits
-        drawn = file.parameters.drawn
-        for k, name in enumerate(file.split_by or ()):
-            if name not in drawn:
-                return self._note(unknown("drawn parameter", name, drawn), "split_by", k)
-        if not shares or min(shares.values()) <= 0 or not math.isclose(sum(shares.values()), 1, abs_tol=1e-9):
-            return self._note(f"legal are shares above 0 that add up to 1, got {shown(shares)}", "splits")
-        by = file.split_by or drawn
-        missing = set(shares) if by else set()
-        for seed in range(SPLIT_DRAWS):
-            params = file.parameters.draw(f"{file.id}#{seed}")
-            missing.discard(split_of(file.id, {name: params[name] for name in by}, shares, file.split_salt))
-            if not missing:
-                return None
-        message = f"no instance of {SPLIT_DRAWS} is in the split {sorted(missing)[0]!r}: give it more values to draw"
-        return self._note(f"{message}, or choose another split_salt than {file.split_salt}", "params")
-
     def _check_text(self, text: str, params: Mapping[str, Any], *path: str | int) -> None:
         if not text.strip():
             self._note("it is empty", *path)
@@ -129,9 +87,11 @@ class _Checker:
                 self._note(unknown("parameter", name, params), *path)
 
     def _check_turn(self, k: int, turn: TurnFile) -> None:
-        if not self._check_params(turn, "turns", k):
+        own = Parameters(turn.params, turn.where, FUNCTIONS)
+        well = self._check_params(own, self._params, "turns", k)
+        params = self._sample(turn.parameters(self._params), "turns", k) if well else None
+        if params is None:
             return
-        params = self._sample(turn.parameters(self._params), "turns", k)
         self._check_text(turn.query, params, "turns", k, "query")
         (self._check_choice if turn.action or turn.choice else self._check_code_turn)(k, turn, params)
 

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from deskgym.task_suites.importers.json_files import Fields, Json, described, hint
+from deskgym.envs.errors import near
+from deskgym.task_suites.importers.json_files import Fields, Json, described
 from deskgym.task_suites.importers.tapilot.answers import right_options
 from deskgym.task_suites.importers.tapilot.prompts import Prompt, messages_of, split_prompt
 from deskgym.task_suites.importers.tapilot.scripts import syntax_mistake
@@ -29,7 +30,7 @@ def result_types(fields: Fields, notes: list[str]) -> tuple[str, ...]:
     found = tuple(plain(item) for item in items if isinstance(item, str))
     for item in found:
         if item not in RESULT_TYPES:
-            notes.append(f"result type {item!r} is not one that the benchmark documents{hint(item, RESULT_TYPES)}")
+            notes.append(f"result type {item!r} is not one that the benchmark documents{near(item, RESULT_TYPES)}")
     return found
 
 
@@ -48,7 +49,7 @@ def data_id(fields: Fields) -> str:
 def domain_name(name: str, fault: Fault) -> str:
     """A domain that there is a table for."""
     if table_of(name) is None:
-        fault(f"must be one of {', '.join(TABLES)}, is {name!r:.80}{hint(name.lower(), TABLES)}")
+        fault(f"must be one of {', '.join(TABLES)}, is {name!r:.80}{near(name.lower(), TABLES)}")
     return name
 
 

@@ -87,12 +87,12 @@ def test_elements_can_be_acted_on_by_reference(desktop):
     texts = guest.call("elements", limit=500, deadline=5.0, fresh=True)["texts"]
     ref = next(ref for role, _, _, ref in texts if role == "text")
     guest.call("act", ref=ref, do="set_text", value="by reference")
-    answer = guest.tree(pid)
+    answer = guest.call("tree", app=pid, deadline=5.0)
     assert "by reference" in [node["text"] for node in answer["nodes"]]
     with pytest.raises(GuestCallError, match="cannot be done"):
         guest.call("act", ref=ref, do="eval", value="1")
     with pytest.raises(GuestCallError):
         guest.call("act", ref=":1.999/nothing", do="grab_focus")
     desktop.run(["kill", "-9", str(pid)])
-    assert guest.wait_window(wm_class="(?i)mousepad", gone=True) is None
+    assert guest.call("wait_window", wm_class="(?i)mousepad", gone=True, timeout=10.0) == {"window": None}
     assert guest.windows() == []
