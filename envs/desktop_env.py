@@ -184,18 +184,6 @@ class DesktopEnv(MachineEnv):
         """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
         return None if self.render_mode is None else self.machine.display.capture()
 
-    def conclude(self) -> tuple[float, bool, dict[str, Any]]:
-        """End the episode now; see ``MachineEnv.conclude``."""
-        self.episodes.require_running()
-        clock = Clock()
-        try:
-            reward = self._evaluate("limit", None)
-        except MachineError as error:
-            _, reward, _, _, info = self._fault(error, clock)
-            return reward, True, info
-        clock.lap("evaluate")
-        return reward, True, self._info(clock.timing)
-
     # --- beyond Gymnasium
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -295,16 +283,15 @@ class DesktopEnv(MachineEnv):
         self._perform(self.machine, StepRequest(settle=self._policy(LAST_SETTLE)))
         return self.episodes.evaluate(stop, answer)
 
-    def _fault(self, error: MachineError, clock: Clock) -> Step:
-        """The machine broke: the episode is truncated, and nothing of the machine is seen."""
-        self.episodes.fail(error)
-        clock.lap("fault")
-        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
-        return self.observer.observe_nothing(), 0.0, False, True, info
+    def _end_now(self) -> float:
+        return self._evaluate("limit", None)
+
+    def _observe_nothing(self) -> dict[str, Any]:
+        return self.observer.observe_nothing()
 
     def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
         report, cut = self._report, self.elements.cut
-        info = self.episodes.info(timing) | {"damage": report.damage, "loading": report.loading}
+        info = super()._info(timing) | {"damage": report.damage, "loading": report.loading}
         return info | {"elements_cut": cut} if cut else info
 
     def _reading(self) -> ElementsRequest | None:

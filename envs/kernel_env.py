@@ -11,8 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from deskgym.envs.action.actions import Action, parse_code
-from deskgym.envs.action.form import MAX_CODE, ActionForm, Performed, end_of
+from deskgym.envs.action.form import CodeActions, Performed, end_of
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import Stop, TaskLike, TaskSource
 from deskgym.envs.episode_runner import EpisodeRunner
@@ -29,14 +28,10 @@ from deskgym.envs.provision.pool import PoolConfig
 from deskgym.envs.text_space import UnicodeText
 
 
-class KernelActions(ActionForm):
+class KernelActions(CodeActions):
     """Texts: Python code, or one of the words DONE, FAIL, ANS."""
 
-    name = "code"
     no_wait = "there is no screen to wait for: write code, ANS, DONE or FAIL"
-
-    def __init__(self) -> None:
-        self.space = UnicodeText(MAX_CODE)
 
     def parse(self, action: Any) -> Performed:
         """An end as an Action, or the code.
@@ -44,15 +39,9 @@ class KernelActions(ActionForm):
         Raises:
             ActionError: it is none of these.
         """
-        parsed = parse_code(action)
-        if isinstance(parsed, Action):
-            if parsed.verb == "wait":
-                raise ActionError(self.no_wait)
-            return (parsed,)
-        if len(parsed) > MAX_CODE:
-            raise ActionError(f"an action has at most {MAX_CODE} characters, got {len(parsed)}")
-        if not _is_unicode(parsed):
-            raise ActionError("the action has lone surrogates, which no text has: give Unicode characters")
+        parsed = super().parse(action)
+        if not isinstance(parsed, str) and parsed[0].verb == "wait":
+            raise ActionError(self.no_wait)
         return parsed
 
     def scripted(self, script: Iterator[Any], look: Callable[[], None]) -> Iterator[Any]:
@@ -183,18 +172,6 @@ class KernelEnv(MachineEnv):
         except GuestCallError:  # the agent's figure cannot be drawn, or has ended the kernel
             return self._picture(None)
 
-    def conclude(self) -> tuple[float, bool, dict[str, Any]]:
-        """End the episode now; see ``MachineEnv.conclude``."""
-        self.episodes.require_running()
-        clock = Clock()
-        try:
-            reward = self._judge("limit", None, last=True)
-        except MachineError as error:
-            _, reward, _, _, info = self._fault(error, clock)
-            return reward, True, info
-        clock.lap("evaluate")
-        return reward, True, self._info(clock.timing)
-
     @property
     def step_limit(self) -> int:
         """Steps until the present stage ends."""
@@ -301,24 +278,11 @@ class KernelEnv(MachineEnv):
             self._see()
         return reward
 
-    def _fault(self, error: MachineError, clock: Clock) -> Step:
-        """The machine broke: the episode is truncated."""
-        self.episodes.fail(error)
-        clock.lap("fault")
-        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
-        nothing = empty_observation(self.observation_space, self.episodes.current.instruction)
-        return nothing, 0.0, False, True, info
+    def _end_now(self) -> float:
+        return self._judge("limit", None, last=True)
 
-    def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
-        return self.episodes.info(timing)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    def _observe_nothing(self) -> dict[str, Any]:
+        return empty_observation(self.observation_space, self.episodes.current.instruction)
 
 
 def kernel_spaces(texts: Mapping[str, int]) -> dict[str, spaces.Space[Any]]:

@@ -13,9 +13,10 @@ from gymnasium.utils.seeding import np_random
 
 from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.action.form import ActionForm, Performed
+from deskgym.envs.clock import Clock
 from deskgym.envs.episode import FinalState, TaskLike
 from deskgym.envs.episode_runner import EpisodeRunner
-from deskgym.envs.errors import ActionError, InvalidAction
+from deskgym.envs.errors import ActionError, InvalidAction, MachineError
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.provision.manager import MachineManager
@@ -57,13 +58,21 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         self.performed: Performed = ()
         self.guards: list[Callable[[Performed], None]] = []
 
-    @abstractmethod
     def conclude(self) -> tuple[float, bool, dict[str, Any]]:
         """End the episode now, evaluated as at its step limit; for wrappers with limits of their own.
 
         Returns:
             The reward, whether the episode was truncated by this (a machine that breaks truncates too), and the info.
         """
+        self.episodes.require_running()
+        clock = Clock()
+        try:
+            reward = self._end_now()
+        except MachineError as error:
+            _, reward, _, _, info = self._fault(error, clock)
+            return reward, True, info
+        clock.lap("evaluate")
+        return reward, True, self._info(clock.timing)
 
     @abstractmethod
     def oracle(self) -> Iterator[Any]:
@@ -150,6 +159,24 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def stats(self) -> Counter[str]:
         """How often what has happened: see ``docs/vector.md``."""
         return self.episodes.stats
+
+    @abstractmethod
+    def _end_now(self) -> float:
+        """Evaluate the episode as at its step limit; gives the reward. Raises MachineError."""
+
+    @abstractmethod
+    def _observe_nothing(self) -> dict[str, Any]:
+        """What is observed of a machine that broke."""
+
+    def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
+        return self.episodes.info(timing)
+
+    def _fault(self, error: MachineError, clock: Clock) -> Step:
+        """The machine broke: the episode is truncated, and nothing of the machine is seen."""
+        self.episodes.fail(error)
+        clock.lap("fault")
+        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
+        return self._observe_nothing(), 0.0, False, True, info
 
     def _read(self, action: Any) -> tuple[Performed, str | None]:
         """What an action stands for, and None; or nothing, and why it is invalid.
