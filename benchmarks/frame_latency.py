@@ -1,8 +1,7 @@
-"""How long a frame takes: over VNC, from shared memory, and out of QEMU; in full, after a small change, and unchanged.
+"""How long a frame takes: from shared memory and over VNC; in full, after a small change, and unchanged.
 
-Run it with ``python -m deskgym.benchmarks.frame_latency``; ``--sources all`` has those of virtual machines too. What is
-timed ends with the frame as an RGB array. QEMU's server looks at its screen now and then only: there it is the time
-until a frame shows the change.
+Run it with ``python -m deskgym.benchmarks.frame_latency``; ``--sources all`` has that of virtual machines too. What is
+timed ends with the frame as an RGB array.
 """
 
 from __future__ import annotations
@@ -19,20 +18,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from deskgym.benchmarks.frame_sources import SharedMemory, Source, Xvnc, XvncHextile
-from deskgym.benchmarks.frame_sources_qemu import QemuMemory, QemuScreendump, QemuVnc
+from deskgym.benchmarks.frame_sources import QemuMemory, SharedMemory, Source, Xvnc, XvncHextile
 
 SOURCES: dict[str, type[Source]] = {
     "shared": SharedMemory,
     "xvnc": Xvnc,
     "xvnc-hextile": XvncHextile,
     "qemu": QemuMemory,
-    "qemu-vnc": QemuVnc,
-    "qemu-screendump": QemuScreendump,
 }
 
 BESIDE = ["shared", "xvnc", "xvnc-hextile"]
-"""What is measured by default: the others need QEMU, and ``qemu`` an image."""
+"""What is measured by default: ``qemu`` needs QEMU and an image."""
 
 KINDS = ("full", "pointer moved", "drawn", "unchanged")
 
@@ -41,18 +37,14 @@ def measure(source: Source, count: int) -> dict[str, list[float]]:
     """Ms per frame, ``count`` of each kind; the kinds take turns, so that all see the same load."""
 
     def timed(get: Callable[[], Any]) -> float:
-        source.act()
         began = time.perf_counter()
         get()
         return (time.perf_counter() - began) * 1000
 
-    taken: dict[str, list[float]] = {kind: [] for kind in KINDS if kind != "pointer moved" or source.pointer}
+    taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(count):
         taken["full"].append(timed(source.full))
-        if source.pointer:
-            source.act()
-            taken["pointer moved"].append(source.changed(source.move))
-        source.act()
+        taken["pointer moved"].append(source.changed(source.move))
         taken["drawn"].append(source.changed(source.draw))
         taken["unchanged"].append(timed(source.frame))
     return taken

@@ -15,12 +15,12 @@ from contextlib import ExitStack
 import numpy as np
 from numpy.typing import NDArray
 
-from deskgym.envs.displays.base import Display
+from deskgym.envs.displays.base import CodeRequest, Display
 from deskgym.envs.displays.vnc.display import VncDisplay
 from deskgym.envs.machines import MachineConfig, create_machine
+from deskgym.envs.machines.qemu.machine import QemuMachine
 
 SMALL = 40  # pixels around the pointer in which a small change may be
-LATEST = 5000.0  # ms until it must be seen
 
 
 PAINTER = """
@@ -72,15 +72,8 @@ class Painter:
 
 
 class Source(ABC):
-    """A way to get frames. Another one is one more class in ``frame_latency.SOURCES``.
+    """A way to get frames. Another one is one more class in ``frame_latency.SOURCES``."""
 
-    Attributes:
-        pointer: it has a pointer to move.
-        late: a frame may be older than a change before it: then the next ones are waited for.
-    """
-
-    pointer = True
-    late = False
     display: Display
     painter: Painter
 
@@ -94,9 +87,6 @@ class Source(ABC):
     def close(self) -> None:
         """End it, also where it was opened in part only."""
         self.stack.close()
-
-    def act(self) -> None:  # noqa: B027
-        """Do what an agent does before it wants a frame, where the source needs it; not timed."""
 
     def frame(self) -> NDArray[np.uint8]:
         """The screen now: uint8 (height, width, 3)."""
@@ -122,13 +112,11 @@ class Source(ABC):
         place = (slice(y - SMALL, y + SMALL), slice(x - SMALL, x + SMALL))
         change(x, y)
         began = time.perf_counter()
-        while True:
-            frame = self.frame()
-            took = (time.perf_counter() - began) * 1000
-            if not np.array_equal(before[place], frame[place]):
-                return took
-            if not self.late or took > LATEST:
-                raise SystemExit(f"the frame of {type(self).__name__} is older than the change before it")
+        frame = self.frame()
+        took = (time.perf_counter() - began) * 1000
+        if np.array_equal(before[place], frame[place]):
+            raise SystemExit(f"the frame of {type(self).__name__} is older than the change before it")
+        return took
 
 
 class SharedMemory(Source):
@@ -180,3 +168,29 @@ class XvncHextile(Xvnc):
     """The same in Hextile, which vncdotool decodes in Python."""
 
     encoding = "HEXTILE"
+
+
+PAINT = """
+import random, Xlib.display
+x = Xlib.display.Display()
+root = x.screen().root
+def fill(left, top, width, height):
+    context = root.create_gc(foreground=random.randrange(1 << 24))
+    root.fill_rectangle(context, left, top, width, height)
+    context.free()
+"""
+
+
+class QemuMemory(Source):
+    """Our machine: the framebuffer of the Xvfb in it is in memory that we share with it."""
+
+    def open(self, size: tuple[int, int]) -> None:  # noqa: D102
+        machine = self.stack.enter_context(QemuMachine(MachineConfig(screen_size=size), accel="tcg"))
+        self.display = machine.display
+        self._paint(f"for n in range(400): fill(random.randrange({size[0]}), random.randrange({size[1]}), 150, 12)")
+
+    def draw(self, x: int, y: int) -> None:  # noqa: D102
+        self._paint(f"fill({x}, {y}, 20, 20)")
+
+    def _paint(self, what: str) -> None:
+        self.display.perform(code=CodeRequest(f"{PAINT}\n{what}\nx.sync()", output_limit=4096))

@@ -15,9 +15,8 @@ from typing import Any
 
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.machines_kinds import ACCELS, KINDS, SIZE, check_kinds, find_kinds
-from deskgym.benchmarks.machines_loadvm import compare
 from deskgym.benchmarks.machines_measure import Bench
-from deskgym.benchmarks.machines_page import columns, kinds_table, loadvm_table, notes, write_into
+from deskgym.benchmarks.machines_page import columns, kinds_table, notes, write_into
 from deskgym.benchmarks.measure import Part
 from deskgym.benchmarks.targets import COLUMNS, Target
 from deskgym.cli.output import note, print_json, print_table, progress
@@ -70,7 +69,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--restores", type=_count, default=30, help="resets of each kind and observation; 0: none")
     parser.add_argument("--snapshots", type=_count, default=5)
     parser.add_argument("--episodes", type=_count, default=100, help="of each kind; 0 plays none")
-    parser.add_argument("--compare-loadvm", action="store_true", help="measure QEMU's own snapshots beside ours")
     parser.add_argument("--probe", action="store_true", help="only find out which accelerators work here")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write machines.json there")
@@ -127,8 +125,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             bench.footprints(options.snapshots)
             if options.episodes:
                 bench.episodes(options.episodes)
-            if options.compare_loadvm:
-                compare(bench, options.snapshots)
     check(part, [kind.name for kind in kinds if kind.image is not None])
     return {
         "benchmark": "machines",
@@ -167,8 +163,6 @@ def show(data: dict[str, Any]) -> None:
         print(line)
     if columns(data):
         print_table("", ("what", *columns(data)), kinds_table(data))
-    if rows := loadvm_table(data):
-        print_table("QEMU's own snapshots and ours", ("what", "ours", "savevm, loadvm"), rows)
     if data["targets"]:
         print_table("", COLUMNS, [target["cells"] for target in data["targets"]])
 

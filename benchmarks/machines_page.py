@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from deskgym.benchmarks.machines_loadvm import WHAT as LOADVM
 from deskgym.benchmarks.machines_measure import WHAT
 from deskgym.benchmarks.report import table
 from deskgym.benchmarks.rows import number
@@ -39,18 +38,6 @@ def kinds_table(data: Mapping[str, Any]) -> list[list[str]]:
 
 def _run(run: Mapping[str, Any] | None) -> str:
     return "" if run is None else f"{run['stats'].get('faults', 0)}, {len(run['leaks'])} of {run['count']}"
-
-
-def loadvm_table(data: Mapping[str, Any]) -> list[list[str]]:
-    """Ours beside QEMU's own; empty where it was not measured."""
-    rows = {row["key"]: row for row in data["rows"]}
-    found = []
-    for name in data["kinds"]:
-        for kind, theirs in (("save", "savevm"), ("disk", "savevm"), ("load", "loadvm"), ("frame", "loadvm")):
-            ours, other = (rows.get(f"{name}/loadvm/{kind}/{way}") for way in ("ours", theirs))
-            if ours and other:
-                found.append([f"{name}: {LOADVM[f'{kind}/ours'].partition(', ours')[0]}", cell(ours), cell(other)])
-    return found
 
 
 def cell(row: Mapping[str, Any] | None) -> str:
@@ -98,9 +85,6 @@ def render(data: Mapping[str, Any]) -> str:
         f"samples the least and the most.{_short(data)}\n",
         table(("", *columns(data)), kinds_table(data)),
     ]
-    if rows := loadvm_table(data):
-        parts.append("QEMU's own snapshots (`savevm`, `loadvm` in the running QEMU) and ours, on the same desktop:\n")
-        parts.append(table(("", "ours", "savevm, loadvm"), rows))
     parts.append(table(COLUMNS, [target["cells"] for target in data["targets"]]))
     parts += [f"- {line}" for line in notes(data)]
     return "\n".join(parts)

@@ -9,13 +9,11 @@ import sys
 import pytest
 
 from deskgym.benchmarks import machines, machines_page
-from deskgym.benchmarks.frame_sources_qemu import Card, boot_sector
 from deskgym.benchmarks.machines_use import Leftovers, disk_mb
 from deskgym.benchmarks.measure import Part
 from deskgym.envs.machines.qemu.folders import new_folder
 
 needs_kalgebra = pytest.mark.skipif(shutil.which("kalgebra") is None, reason="needs kalgebra")
-needs_qemu = pytest.mark.skipif(shutil.which("qemu-system-x86_64") is None, reason="needs QEMU")
 
 
 def a_run(**facts):
@@ -140,23 +138,6 @@ def test_what_is_lost_is_counted():
         os.close(write)
         shutil.rmtree(folder)
     assert leftovers.grown() == {}
-
-
-def test_a_boot_sector_is_one():
-    sector = boot_sector((1920, 1080))
-    assert len(sector) == 512 and sector.endswith(b"\x55\xaa")
-
-
-@needs_qemu
-def test_what_is_painted_on_a_qemus_card_is_in_its_screendump():
-    from contextlib import ExitStack
-
-    with ExitStack() as stack:
-        card = Card((640, 480), stack)
-        before = card.dump()
-        card.fill(100, 200, 20, 10)
-        changed = (card.dump() != before).any(axis=2)
-        assert changed[200:210, 100:120].all() and changed.sum() == 200
 
 
 @pytest.mark.slow
