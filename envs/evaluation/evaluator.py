@@ -20,8 +20,10 @@ class CheckFailed(Exception):  # noqa: N818 - it is an outcome, not an error
     """Raised inside a check: the state is not right, and the message says how. The outcome is "fail"."""
 
 
-CheckFunction = Callable[..., tuple[bool, str]]
-"""``check(final, **arguments)``: whether it passed, and what was expected and found."""
+Outcome = tuple[bool, str]
+"""Whether a check passed, and what was expected and found."""
+CheckFunction = Callable[..., Outcome]
+"""``check(final, **arguments)``."""
 
 
 class Start(Protocol):
@@ -64,7 +66,7 @@ class Check:
     """
 
     name: str
-    test: Callable[[FinalState], tuple[bool, str]]
+    test: Callable[[FinalState], Outcome]
     baseline: Callable[[Start], Mapping[str, Any]] | None = None
 
     @classmethod
@@ -77,9 +79,7 @@ class Check:
         """Carry it out; never raises."""
         try:
             passed, message = self.test(final)
-        except CheckFailed as failure:
-            return CheckResult(self.name, "fail", str(failure))
-        except (ServiceDown, AnswerTooLarge) as error:
+        except (CheckFailed, ServiceDown, AnswerTooLarge) as error:
             return CheckResult(self.name, "fail", str(error))
         except MachineError as error:
             return CheckResult(self.name, "error", f"the machine broke ({error.kind}): {error}")

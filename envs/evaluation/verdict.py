@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Outcome = Literal["pass", "fail", "error"]
-
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -21,7 +19,7 @@ class CheckResult:
     """
 
     name: str
-    outcome: Outcome
+    outcome: Literal["pass", "fail", "error"]
     message: str = ""
     weight: float = 1.0
 

@@ -43,11 +43,12 @@ STEPS = (
 """Methods of Playwright's ``Page`` that a step may call."""
 
 COMMAND = (
-    "chromium", "--no-sandbox", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-default-apps", "--password-store=basic", "--disable-gpu", "--test-type",
-    "--disable-features=Translate,MediaRouter,OptimizationHints",
+    "chromium", "--no-sandbox", "--test-type", "--no-first-run", "--no-default-browser-check", "--password-store=basic",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
+    "--disable-session-crashed-bubble", "--hide-crash-restore-bubble", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-quic", "--disable-features=Translate,MediaRouter,OptimizationHints,GlobalMediaControls",
 )  # fmt: skip
-"""The sandbox is the machine: Chromium's own needs rights that it does not have there."""
+"""Chromium without a word about itself. The machine is its sandbox: its own needs rights that it does not have."""
 
 PORT_FILE = "DevToolsActivePort"
 """Where Chromium writes its control port, in the profile's folder."""

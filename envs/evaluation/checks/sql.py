@@ -15,14 +15,12 @@ from typing import Any
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.table import table
-from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Start, with_baseline
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome, Start, with_baseline
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, listed, pair
 from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents, read_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT
 from deskgym.envs.evaluation.readers.tables import TableSource, find_companion
 from deskgym.envs.provision.services import Postgresql, Sqlite
-
-Outcome = tuple[bool, str]
 
 
 def sql(

@@ -12,12 +12,10 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, kind, listed
 from deskgym.envs.evaluation.readers.tables import Table, TableSource, cell_value, parse_range, read_sheet, read_table
-
-Outcome = tuple[bool, str]
 
 
 def table(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.evaluation.calls import HostFile, shown, unknown
+from deskgym.envs.evaluation.calls import HostFile, shown, unknown, written
 from deskgym.envs.evaluation.evaluator import CheckFailed, Start
 from deskgym.envs.evaluation.predicates import Predicate, plain
 from deskgym.envs.evaluation.readers import limited
@@ -267,14 +267,9 @@ def _from_cells(source: TableSource, cells: Cells) -> Table:
     names = [column_name(column) for column in range(first, last + 1)]
     if source.header:
         head = grid[numbers.pop(0)]
-        names = [written(head.get(first + k, name)) for k, name in enumerate(names)]
+        names = [written(head.get(first + k, name)).strip() for k, name in enumerate(names)]
     rows = [[grid[number].get(column) for column in range(first, last + 1)] for number in numbers]
     return Table(what, names, rows, [f"row {number}" for number in numbers], cells.typed)
-
-
-def written(value: Any) -> str:
-    """A header's cell as a text."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def parse_range(text: str) -> tuple[int, int, int, int]:

@@ -12,7 +12,7 @@ from functools import partial
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Element, Screen
-from deskgym.task_suites.programs.toolkits.scripts import click
+from deskgym.task_suites.programs.toolkits import scripts
 
 _TIMEOUT = 20.0
 
@@ -35,15 +35,14 @@ def go(screen: Screen, url: str, shows: str, as_: str = "heading") -> Bursts:
 
 def press(screen: Screen, name: str, role: str | None = None, shows: str | None = None) -> Bursts:
     """Click an element, and wait for another one, which the click brings."""
-    yield [click(_find(screen, name, role))]
+    yield [scripts.click(_find(screen, name, role))]
     if shows is not None:
         _find(screen, shows)
 
 
 def fill(screen: Screen, name: str, text: str) -> Bursts:
     """Replace the text of a field."""
-    yield from press(screen, name, "entry")
-    yield [Action("press", keys=("ctrl", "a")), Action("type", text=text)]
+    yield scripts.fill(_find(screen, name, "entry"), text, end="")
     screen.find(role="entry", name=name, text=text, timeout=_TIMEOUT)
 
 

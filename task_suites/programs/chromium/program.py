@@ -6,15 +6,9 @@ import json
 
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.task_suites.core.task import Setup
+from deskgym.task_suites.hooks.browser import COMMAND
 from deskgym.task_suites.hooks.programs import launch
 
-COMMAND = (
-    "chromium", "--no-sandbox", "--test-type", "--no-first-run", "--no-default-browser-check", "--password-store=basic",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
-    "--disable-session-crashed-bubble", "--hide-crash-restore-bubble", "--disable-gpu", "--disable-dev-shm-usage",
-    "--force-renderer-accessibility", "--start-maximized", "--disable-quic",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,GlobalMediaControls",
-)  # fmt: skip
 PROFILE = "/home/user/.config/chromium"
 PREFERENCES = {
     "credentials_enable_service": False,
@@ -45,5 +39,11 @@ def open_(setup: Setup, url: str, title: str = "*", timeout: float = 60.0) -> No
     hovercard = {"browser": {"hovercard": {"memory_usage_enabled": False}}}  # else a tab's name has its memory
     setup.machine.put(f"{PROFILE}/Default/Preferences", json.dumps(PREFERENCES).encode())
     setup.machine.put(f"{PROFILE}/Local State", json.dumps(hovercard).encode())
-    launch(setup, [*COMMAND, url], window=f"{title} - Chromium", role="document web", timeout=timeout)
+    launch(
+        setup,
+        [*COMMAND, "--force-renderer-accessibility", "--start-maximized", url],
+        window=f"{title} - Chromium",
+        role="document web",
+        timeout=timeout,
+    )
     setup.machine.display.perform([], _LOADED)

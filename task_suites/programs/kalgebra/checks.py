@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.kalgebra import state
 from deskgym.task_suites.programs.kalgebra.gold import reference_curve, reference_surface
@@ -26,7 +26,6 @@ from deskgym.task_suites.programs.kalgebra.language.expressions import (
 )
 from deskgym.task_suites.programs.kalgebra.program import KAlgebra
 
-Outcome = tuple[bool, str]
 Points = Mapping[tuple[float, ...], bool]
 T = TypeVar("T")
 _NUMBER = re.compile(r"[\s\d.,+e-]*")
