@@ -135,7 +135,7 @@ class CompanionKeeper:
                 stats["companion_repairs"] += 1
         elif companion.started:
             stats["companion_repairs"] += 1
-        companion.stop()
+        companion.stop(in_order=False)
         stats["companion_starts"] += 1
         fresh = self._new(companion.spec)
         try:

@@ -45,7 +45,8 @@ __all__ = [
 ]
 
 DATA_TIMEOUT = 30.0  # seconds for freezing data, and for rolling it back
-QUIET_TIMEOUT = 3.0  # seconds that a service may still work on the last episode's requests
+GRACE = 0.1  # seconds that requests of the last episode have to end by themselves
+QUIET_TIMEOUT = 1.0  # seconds that a service may still work on them once their connections to databases are ended
 STOP_TIMEOUT = 5.0  # seconds that its programs have to end
 BODY_LIMIT = 8 << 20
 POLL = 0.05
@@ -119,16 +120,20 @@ class Companion:
         if self.spec.shared:
             self._keep_shared()
             self._renew_shared()
-        for daemon in self.spec.daemons:
-            self._start(daemon)
+        for number in range(len(self.spec.daemons)):
+            self._start(number)
         self._on_guest("freeze", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
         for database in self._postgresql:
             postgresql.freeze(self, database)
         self._fingerprint = self._digest([postgresql.fingerprint(self, database) for database in self._postgresql])
 
-    def stop(self) -> None:
-        """Stop the service in order, and end the machine. Idempotent; never raises because something is broken."""
-        if self.machine.alive:
+    def stop(self, in_order: bool = True) -> None:
+        """Stop the service in order, and end the machine. Idempotent; never raises because something is broken.
+
+        Args:
+            in_order: False kills it, where its machine isolates: its data is not needed any more.
+        """
+        if self.machine.alive and (in_order or not self.machine.isolates):
             try:
                 self._on_guest("stop", STOP_TIMEOUT)
             except (MachineError, ServiceError):
@@ -196,8 +201,8 @@ class Companion:
         clock = Clock()
         self.timing = clock.timing
         self.require_running()
-        if not self._on_guest("quiet", QUIET_TIMEOUT)["quiet"]:
-            raise ServiceError(f"{self.spec.name!r} still worked for the last episode after {QUIET_TIMEOUT:g} s")
+        restarted = [number for number, daemon in enumerate(self.spec.daemons) if daemon.restart]
+        self._end_requests(restarted)
         clock.lap("quiet")
         if self._databases or self._folders:
             self._on_guest("roll_back", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
@@ -211,6 +216,8 @@ class Companion:
         clock.lap("fingerprint")
         for database in self._postgresql:
             postgresql.make_spare(self, database)
+        for number in restarted:
+            self._start(number)
         self.require_running()
         if found != self._fingerprint:
             raise ServiceError(f"the data of the service {self.spec.name!r} is not what it was after its roll-back")
@@ -234,6 +241,17 @@ class Companion:
     def _forget_shared(self) -> None:
         while self._detached:
             os.close(self._detached.popitem()[1])
+
+    def _end_requests(self, restarted: Sequence[int]) -> None:
+        """Have the service end its work for the last episode: else it may change data that is rolled back."""
+        if restarted:
+            self._on_guest("stop", 0.0, numbers=restarted)
+        if self._on_guest("quiet", GRACE)["quiet"]:
+            return
+        for database in self._postgresql:
+            postgresql.close(self, database)
+        if not self._on_guest("quiet", QUIET_TIMEOUT)["quiet"]:
+            raise ServiceError(f"{self.spec.name!r} still worked for the last episode after {QUIET_TIMEOUT:g} s")
 
     def _digest(self, databases: Sequence[str]) -> str:
         """What is equal for equal data and equal watched files, given the fingerprints of its PostgreSQL databases."""
@@ -351,13 +369,14 @@ class Companion:
 
     # --- internals
 
-    def _start(self, daemon: Daemon) -> None:
+    def _start(self, number: int) -> None:
+        daemon = self.spec.daemons[number]
         ready, user = daemon.ready, daemon.user or self.spec.user
         deadline = Deadline(ready.timeout, self.machine.slowness)
         probes = {"port": ready.port, "http": ready.http, "file": ready.file}
         self._on_guest(
-            "start", ready.timeout, argv=list(daemon.command), env={**self.secrets, **dict(daemon.environment)},
-            cwd=daemon.folder, user=user, ready=probes,
+            "start", ready.timeout, number=number, argv=list(daemon.command),
+            env={**self.secrets, **dict(daemon.environment)}, cwd=daemon.folder, user=user, ready=probes,
         )  # fmt: skip
         while True:
             seen = self._unready(ready, deadline)

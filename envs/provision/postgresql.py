@@ -20,7 +20,8 @@ LOCK_MS = 2000
 
 _CLOSE = """
 ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false;
-SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '{name}';
+SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+WHERE datname = '{name}' OR usename <> current_user;  -- an account of the agent's may be busy in any database
 """
 
 _AWAIT_SPARE = """
@@ -71,9 +72,15 @@ def freeze(companion: Companion, data: Postgresql) -> None:
         _CLOSE.format(name=name)
         # it is the server's own, so that an account that the agent has can neither write to it nor keep it in use
         + f'CREATE DATABASE "{name}__base" TEMPLATE "{name}"; REVOKE CONNECT ON DATABASE "{name}__base" FROM PUBLIC;'
+        + (f'GRANT CONNECT ON DATABASE "{name}__base" TO "{data.reader}";' if data.reader else "")
         + f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS true;'
         + _SPARE.format(name=name),
     )
+
+
+def close(companion: Companion, data: Postgresql) -> None:
+    """End all connections, with what they wait for, and let nobody connect before ``roll_back``."""
+    _script(companion, data, _CLOSE.format(name=data.database))
 
 
 def roll_back(companion: Companion, data: Postgresql) -> str:
@@ -113,13 +120,13 @@ def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout:
         _script(companion, data, _AWAIT_SPARE.format(name=name))  # a template must not be in use while it is copied
         name = f"{name}__base"
     try:
-        found = _script(companion, data, script, name, timeout, read_only=True)
+        found = _script(companion, data, script, name, timeout, reads=True)
     except ServiceError as error:
         if "lock timeout" not in str(error):
             raise
         # somebody, maybe the agent, keeps a transaction open that has locked the table, or waits to lock it
         _script(companion, data, _END_LOCKS.format(name=name))
-        found = _script(companion, data, script, name, timeout, read_only=True)
+        found = _script(companion, data, script, name, timeout, reads=True)
     rows: Any = json.loads(found)
     return list(rows)
 
@@ -129,9 +136,9 @@ def execute(companion: Companion, data: Postgresql, statements: str, timeout: fl
     _script(companion, data, f"BEGIN;\n{statements}\n;COMMIT;", data.database, timeout)
 
 
-def _psql(data: Postgresql, database: str) -> list[str]:
-    options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
-    return ["psql", *options, "-h", data.socket, "-p", str(data.port), "-U", data.role or data.user, "-d", database]
+def _psql(data: Postgresql, database: str, role: str = "") -> list[str]:
+    options, role = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"], role or data.role or data.user
+    return ["psql", *options, "-h", data.socket, "-p", str(data.port), "-U", role, "-d", database]
 
 
 def _script(
@@ -140,11 +147,13 @@ def _script(
     script: str,
     database: str = "postgres",
     timeout: float = TIMEOUT,
-    read_only: bool = False,
+    reads: bool = False,
 ) -> str:
+    reader = data.reader if reads else ""
     options = f"-c default_transaction_read_only=on -c lock_timeout={LOCK_MS} -c search_path=public"
-    env = {"PGOPTIONS": f"{options} -c statement_timeout=0"} if read_only else {}  # over what the owner has set
-    done = companion.run(_psql(data, database), env=env, stdin=script.encode(), timeout=timeout, user=data.user)
+    env = {"PGOPTIONS": f"{options} -c statement_timeout=0"} if reads else {}  # over what the owner has set
+    argv, user = _psql(data, database, reader), reader or data.user
+    done = companion.run(argv, env=env, stdin=script.encode(), timeout=timeout, user=user)
     if done.returncode != 0 or done.timed_out or done.truncated:
         why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
         if done.truncated:

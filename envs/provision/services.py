@@ -54,6 +54,8 @@ class Daemon:
         user: whom it runs as; "" is the service's user.
         environment: variables added to the companion's own.
         folder: working folder.
+        restart: end it before every roll-back and start it again after that, because what it keeps in memory must not
+            outlive the episode. A database server that its data is rolled back through cannot be restarted.
     """
 
     command: Argv
@@ -61,6 +63,7 @@ class Daemon:
     user: str = ""
     environment: Environment = ()
     folder: str = "/"
+    restart: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class Postgresql:
         role: the role that it connects as, which may create databases; "" is the user's name.
         socket: the folder of the server's socket.
         port: of the server.
+        reader: a system user with a role of its name in ``pg_read_all_data``, as which queries are asked; "" asks them
+            as ``role``. Name one where the agent may create functions or types: a query may run them.
     """
 
     database: str
@@ -94,6 +99,7 @@ class Postgresql:
     role: str = ""
     socket: str = "/run/postgresql"
     port: int = 5432
+    reader: str = ""
 
     def __post_init__(self) -> None:
         if not _DATABASE.match(self.database):

@@ -44,8 +44,9 @@ async def in_child(
     try:
         await asyncio.wait_for(asyncio.shield(ended), timeout)
     except TimeoutError:
-        os.kill(pid, signal.SIGKILL)
-        raise TimeoutError(f"{function.__name__} took longer than {timeout:g} s") from None
+        if not ended.done():  # else it has just ended
+            os.kill(pid, signal.SIGKILL)
+            raise TimeoutError(f"{function.__name__} took longer than {timeout:g} s") from None
     finally:
         data = answer.finish()
         answer.close()

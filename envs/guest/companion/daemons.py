@@ -22,10 +22,11 @@ class Daemons:
 
     def __init__(self, config: GuestConfig, reaper: Reaper, commands: Commands) -> None:
         self._config, self._reaper, self._commands = config, reaper, commands
-        self._started: list[Service] = []
+        self._started: dict[int, Service] = {}
 
     async def start(
         self,
+        number: int,
         argv: Sequence[str],
         env: Mapping[str, str],
         cwd: str,
@@ -47,7 +48,7 @@ class Daemons:
             cwd=cwd,
             log_bytes=LOG_BYTES,
         )
-        self._started.append(service)
+        self._started[number] = service
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
         while missing := await _missing(**ready):
@@ -63,19 +64,19 @@ class Daemons:
         ended = [
             f"{service.name} ended with {service.ended.result()}; its last words: "
             f"{service.last_words()[-1500:] or 'none'}"
-            for service in self._started
+            for service in self._started.values()
             if service.ended.done()
         ]
-        log = "\n".join(f"{service.name}: {service.last_words()}" for service in self._started)
+        log = "\n".join(f"{service.name}: {service.last_words()}" for service in self._started.values())
         return {"ended": "; ".join(ended), "log": log}
 
-    async def stop(self, timeout: float) -> dict[str, Any]:
-        """End all, the last one first: SIGTERM, and SIGKILL for what is left after ``timeout`` seconds in all."""
+    async def stop(self, timeout: float, numbers: Sequence[int] | None = None) -> dict[str, Any]:
+        """End all or some, the last one first: SIGTERM, and SIGKILL for what is left after ``timeout`` s in all."""
         killed = []
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
-        while self._started:
-            service = self._started.pop()
+        for number in sorted(self._started if numbers is None else numbers, reverse=True):
+            service = self._started.pop(number)
             if not service.ended.done():
                 try:
                     os.killpg(service.pid, signal.SIGTERM)

@@ -37,10 +37,10 @@ class CompanionMethods:
         self._reaper.reap()  # what has ended just now, too
         return self._daemons.state()
 
-    async def stop(self, timeout: float) -> dict[str, Any]:
-        """Stop the programs in order; see ``Daemons.stop``."""
+    async def stop(self, timeout: float, numbers: Sequence[int] | None = None) -> dict[str, Any]:
+        """Stop programs in order; see ``Daemons.stop``."""
         self._link.close()
-        return await self._daemons.stop(timeout)
+        return await self._daemons.stop(timeout, numbers)
 
     def link(self, ports: Sequence[int]) -> dict[str, Any]:
         """Open the link to a desktop: the answer carries the desktop's end of it."""

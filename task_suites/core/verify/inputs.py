@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import needs_of
 from deskgym.envs.machines.packages import package_versions
-from deskgym.task_suites.core.verify.sources import closure, digest_of_sources
+from deskgym.task_suites.core.verify.sources import SCOPES, SERVICES, closure, digest_of_sources
 
 if TYPE_CHECKING:
     from deskgym.task_suites.core.template import Template
 
+_OF_SERVICES = ("deskgym.envs.provision.companion_keeper", "deskgym.envs.guest.companion.methods")
 NO_PART = ("equivalent_mutants", "title", "tags", "difficulty", "source", "licence")
 """Keys of a task file that no proof depends on."""
 
@@ -99,7 +100,10 @@ def inputs_of(template: Template) -> ProofInputs:
     needs = needs_of(task)
     made += [dict(task.params), task.instruction, found.of(needs)]
     roots = found.modules | {type(task).__module__} | set(_programs(found.modules))
-    return ProofInputs([file, made], closure(roots), sorted(needs.packages))
+    scopes = SCOPES
+    if needs.services:
+        roots, scopes = roots.union(_OF_SERVICES), SCOPES + SERVICES
+    return ProofInputs([file, made], closure(roots, scopes=scopes), sorted(needs.packages))
 
 
 def _programs(modules: Iterable[str]) -> Iterator[str]:

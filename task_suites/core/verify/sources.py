@@ -13,8 +13,11 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 
-SCOPES = ("deskgym.task_suites", "deskgym.envs.evaluation")
+SCOPES: tuple[str, ...] = ("deskgym.task_suites", "deskgym.envs.evaluation")
 """What is followed of deskgym: what tasks are made of and judged by. The rest carries out, and decides nothing."""
+
+SERVICES = ("deskgym.envs.provision", "deskgym.envs.guest.companion")
+"""What is followed beside it for a task with services: it rolls their data back, and reads the truth in them."""
 
 LEDGER = "proofs.jsonl"
 """The name of the file with a suite's proofs."""
@@ -26,25 +29,26 @@ _ROOT = Path(__file__).parents[3]
 _DOTTED = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?\Z")
 
 
-def closure(roots: Iterable[str], without: Iterable[str] = ()) -> list[str]:
+def closure(roots: Iterable[str], without: Iterable[str] = (), scopes: Iterable[str] = SCOPES) -> list[str]:
     """The modules that those of ``roots`` import, and these in turn, sorted; the roots are among them.
 
-    Followed are the modules in ``SCOPES``, and those beside a root that is not deskgym's. An import counts wherever it
+    Followed are the modules in ``scopes``, and those beside a root that is not deskgym's. An import counts wherever it
     stands, in a function too, except below ``if TYPE_CHECKING``; so does a text that is a module's name, as
     ``import_module`` gets. A package's ``__init__`` counts where something is imported from it.
 
     Args:
         roots: names of modules; those of the standard library have no sources to follow.
         without: packages that are left out.
+        scopes: packages of deskgym's.
     """
     left_out = tuple(f"{name}." for name in without)
     waiting = list(roots)
     packages = {name.partition(".")[0] for name in waiting} - {"deskgym"} - sys.stdlib_module_names
-    scopes = tuple(f"{name}." for name in (*SCOPES, *packages))
+    followed = tuple(f"{name}." for name in (*scopes, *packages))
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in found or not f"{name}.".startswith(scopes) or f"{name}.".startswith(left_out):
+        if name in found or not f"{name}.".startswith(followed) or f"{name}.".startswith(left_out):
             continue
         path = module_path(name)
         if path is not None:

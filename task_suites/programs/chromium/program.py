@@ -24,13 +24,14 @@ PREFERENCES = {
 _LOADED = SettlePolicy(quiet_ms=150, cap_ms=5000)
 
 
-def open_(setup: Setup, url: str, title: str = "*", timeout: float = 60.0) -> None:
+def open_(setup: Setup, url: str, title: str = "*", role: str = "document web", timeout: float = 60.0) -> None:
     """Start Chromium on a page, in a window that fills the screen.
 
     Args:
         setup: the machine.
         url: with its scheme, such as ``http://127.0.0.1:8000/``.
         title: of the page, or a glob; it has loaded when its window is called so.
+        role: of an accessible element that the page has once its scripts have filled it.
         timeout: seconds.
 
     Raises:
@@ -43,7 +44,7 @@ def open_(setup: Setup, url: str, title: str = "*", timeout: float = 60.0) -> No
         setup,
         [*COMMAND, "--force-renderer-accessibility", "--start-maximized", url],
         window=f"{title} - Chromium",
-        role="document web",
+        role=role,
         timeout=timeout,
     )
     setup.machine.display.perform([], _LOADED)

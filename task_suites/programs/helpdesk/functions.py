@@ -23,12 +23,12 @@ def ticket(number: int) -> dict[str, Any]:
             "owner": (found["owner"] or "").title(), "priority": PRIORITIES[found["priority"]]}  # fmt: skip
 
 
-def open_count(queue: str, priority: str) -> int:
-    """How many tickets of a queue with a priority are open."""
+def open_count(queues: list[str], priority: str, shift: int) -> int:
+    """How many tickets of some queues are open, once (priority + number * shift / 100) % 5 + 1 is their priority."""
     return sum(
-        entry["queue"] == queue and PRIORITIES[entry["priority"]] == priority and not entry["closed"]
-        for entry in _tickets().values()
-    )
+        PRIORITIES[(entry["priority"] + number * shift // 100) % 5 + 1] == priority and not entry["closed"]
+        for number, entry in _tickets().items() if entry["queue"] in queues
+    )  # fmt: skip
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {"helpdesk.ticket": ticket, "helpdesk.open_count": open_count}

@@ -12,8 +12,7 @@ from deskgym.task_suites.programs.postgresql.server import CLUSTER, SERVER, SOCK
 HERE = Path(__file__).parent
 SITE = "/opt/deskgym/helpdesk"
 UPLOADS = "/var/lib/deskgym-helpdesk"
-PORT = 8000
-USER = "www-data"
+PORT, USER, READER = 8000, "www-data", "nobody"
 
 ENVIRONMENT = ToolEnvironment("helpdesk", HERE / "requirements.txt")
 _PYTHON = f"{ENVIRONMENT.inside}/bin/python"
@@ -26,7 +25,8 @@ COMPANY = LayerRecipe(
     chmod 755 {SITE}
     install -d -o {USER} -g {USER} {UPLOADS}
     {START} >/dev/null
-    setpriv --reuid=postgres --regid=postgres --clear-groups psql -qc 'CREATE ROLE "{USER}" LOGIN'
+    setpriv --reuid=postgres --regid=postgres --clear-groups psql -qc 'CREATE ROLE "{USER}" LOGIN' \
+      -c 'CREATE ROLE {READER} LOGIN IN ROLE pg_read_all_data'
     setpriv --reuid=postgres --regid=postgres --clear-groups createdb -O {USER} helpdesk
     HELPDESK_SECRET=unused {_PYTHON} -m django collectstatic --noinput -v0
     {_AS_USER} {_PYTHON} -m django migrate -v0
@@ -55,7 +55,7 @@ SERVICE = ServiceSpec(
         ),
     ),
     ports=(PORT,),
-    data=(Postgresql("helpdesk", socket=SOCKET), Files(UPLOADS)),
+    data=(Postgresql("helpdesk", socket=SOCKET, reader=READER), Files(UPLOADS)),
     user="postgres",
     layers=(COMPANY,),
     secrets=("HELPDESK_SECRET",),

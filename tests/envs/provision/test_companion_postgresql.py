@@ -24,6 +24,7 @@ INSERT INTO parts (name, price, made)\
   SELECT 'part ' || k, k * 1.5, date '2024-01-01' + k FROM generate_series(1, 500) k;
 CREATE TABLE notes (part integer REFERENCES parts, text text);
 CREATE ROLE clerk LOGIN PASSWORD 'clerk'; GRANT SELECT, INSERT, UPDATE ON parts TO clerk;
+GRANT CREATE ON SCHEMA public TO clerk; CREATE ROLE nobody LOGIN IN ROLE pg_read_all_data, pg_monitor;
 """
 STORE = ServiceSpec(
     name="store",
@@ -40,7 +41,7 @@ STORE = ServiceSpec(
         ),
     ),
     ports=(5432,),
-    data=(Postgresql("store", user="agent", role="user", socket=SOCKET),),
+    data=(Postgresql("store", user="agent", role="user", socket=SOCKET, reader="nobody"),),
 )  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def test_queries_read_and_never_write(desktop):
     assert companion.sql("SELECT 1 AS x WHERE false") == []
     for wrong, words in [
         ("DELETE FROM parts RETURNING id", "syntax error"),
-        ("SELECT nextval('parts_id_seq')", "read-only transaction"),
+        ("SELECT nextval('parts_id_seq')", "permission denied for sequence"),
         ("SELECT 1) AS result; COMMIT; DROP TABLE parts; SELECT (1", "read-only"),
         ("SELECT * FROM nowhere", "nowhere"),
     ]:
@@ -177,3 +178,35 @@ def test_a_transaction_that_works_on_does_not_keep_the_evaluator_from_reading(de
         assert time.monotonic() < end
         time.sleep(0.05)
     assert count(desktop.companions["store"])["n"] == 500
+
+
+@pytest.mark.parametrize("database, first", [("postgres", ""), ("store", ""), ("store", "BEGIN; LOCK TABLE parts; ")])
+def test_what_an_account_still_does_is_ended_by_the_roll_back(keeper, desktop, database, first):
+    companion, stats = desktop.companions["store"], Counter()
+    argv = ["psql", "-X", "-h", "127.0.0.1", "-U", "clerk", "-d", database, "-c", f"{first}SELECT pg_sleep(100)"]
+    desktop.guest.launch(argv, env={"PGPASSWORD": "clerk"}, cwd="/")
+    while not companion.sql("SELECT 1 FROM pg_stat_activity WHERE usename = 'clerk' AND wait_event = 'PgSleep'"):
+        time.sleep(0.05)
+    desktop.restore(None)
+    start = time.monotonic()
+    keeper.give(desktop, [STORE], stats)
+    assert stats == {"companion_roll_backs": 1} and time.monotonic() - start < 3  # 0.2 s on an idle machine
+    assert count(companion)["n"] == 500
+    assert not companion.sql("SELECT 1 FROM pg_stat_activity WHERE usename = 'clerk'")
+
+
+TRAP = """
+CREATE TYPE trap AS ENUM ('x');
+CREATE FUNCTION spring(trap) RETURNS json LANGUAGE plpgsql AS $$ BEGIN
+  COPY (SELECT 1) TO '/tmp/sprung'; RETURN '1'; END $$;
+CREATE CAST (trap AS json) WITH FUNCTION spring(trap);
+CREATE TABLE baits AS SELECT 'x'::trap AS bait;
+"""
+
+
+def test_what_an_account_has_queries_run_has_no_rights(desktop):
+    done = as_clerk(desktop, TRAP)
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(ServiceError, match="must be superuser"):
+        desktop.companions["store"].sql("SELECT * FROM baits")
+    assert desktop.companions["store"].run(["test", "-e", "/tmp/sprung"]).returncode == 1

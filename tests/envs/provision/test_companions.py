@@ -268,7 +268,32 @@ def test_a_service_that_works_on_and_on_for_the_last_episode_is_replaced(keeper,
     )
     established = "grep -q ' 0100007F:1F90 [0-9A-F:]* 01 ' /proc/net/tcp"
     until(lambda: companion.run(["sh", "-c", established]).returncode == 0)
-    assert give(keeper, desktop)["companion_repairs"] == 1
+    desktop.restore(None)
+    start, stats = time.monotonic(), Counter()
+    keeper.give(desktop, [SHOP], stats)
+    assert stats["companion_repairs"] == 1 and not companion.machine.alive
+    assert time.monotonic() - start < 5  # 1.7 s on an idle machine
+
+
+def test_what_a_daemon_keeps_in_memory_is_gone_where_it_is_restarted(keeper):
+    code = (
+        "import http.server as h\nseen = []\nclass Handler(h.BaseHTTPRequestHandler):\n def do_GET(self):\n"
+        "  self.send_response(200); self.end_headers(); self.wfile.write(repr(seen).encode()); seen.append(1)\n"
+        "  while self.path == '/endless': pass\n"
+        "h.ThreadingHTTPServer(('127.0.0.1', 8080), Handler).serve_forever()"
+    )
+    waits = Daemon(("sleep", "1000"), Ready(command=("true",)))
+    spec = ServiceSpec("memory", (Daemon(("python3", "-c", code), Ready(port=PORT), restart=True), waits), (PORT,))
+    with SandboxMachine(HEADLESS) as machine:
+        keeper.give(machine, [spec], Counter())
+        for _ in range(2):
+            assert [fetch(machine), fetch(machine)] == ["[]", "[1]"]
+            slow = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{PORT}/endless').read()"
+            machine.guest.launch(["python3", "-c", slow])
+            until(lambda: fetch(machine).count("1") > 2)
+            kept = machine.companions["memory"].run(["pgrep", "sleep"]).stdout
+            assert give(keeper, machine, [spec]) == {"companion_roll_backs": 1}
+            assert machine.companions["memory"].run(["pgrep", "sleep"]).stdout == kept
 
 
 def test_a_companion_whose_setup_failed_is_replaced(keeper, desktop):

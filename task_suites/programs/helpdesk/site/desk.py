@@ -30,11 +30,10 @@ TEMPLATES = [
     }
 ]
 DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "helpdesk", "HOST": os.environ["PGHOST"]}}
-SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"  # a login outlives the database's roll-back
-SESSION_COOKIE_AGE = 10 * 365 * 24 * 3600
+SESSION_ENGINE = "django.contrib.sessions.backends.file"  # rolled back with the uploads: no login outlives its episode
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 STATIC_URL, STATIC_ROOT = "/static/", os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
-MEDIA_ROOT = "/var/lib/deskgym-helpdesk"
+MEDIA_ROOT = SESSION_FILE_PATH = "/var/lib/deskgym-helpdesk"
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 SITE_ID = 1
 LOGIN_URL, LOGIN_REDIRECT_URL = "/login/", "/tickets/"

@@ -88,6 +88,17 @@ def test_a_task_depends_on_its_program_and_on_no_other_room():
     assert "deskgym.envs.evaluation.checks.file" not in suite.proof_inputs("kalgebra/plot-2d").modules
 
 
+@pytest.mark.parametrize("module", ["provision.companion_keeper", "provision.companions", "provision.postgresql",
+                                    "provision.services", "guest.companion.data", "guest.companion.link"])  # fmt: skip
+def test_what_rolls_services_back_counts_for_tasks_with_services_alone(monkeypatch, module):
+    tasks = {"bpm": "helpdesk/assign", "science": "kalgebra/tab", "data_engineering": "calc/sort"}
+    modules = {suite: load_suite(suite).proof_inputs(task).modules for suite, task in tasks.items()}
+    before = {suite: digest_of_sources(names) for suite, names in modules.items()}
+    path, real = sources.module_path(f"deskgym.envs.{module}"), sources._significant
+    monkeypatch.setattr(sources, "_significant", lambda given: real(given) + "changed" * (given == path))
+    assert {suite for suite, names in modules.items() if digest_of_sources(names) != before[suite]} == {"bpm"}
+
+
 def test_digests_are_the_same_in_another_process(package):
     code = "from deskgym.task_suites import load_suite; i = load_suite('science').proof_inputs('kalgebra/tab')"
     command = [sys.executable, "-c", f"{code}; print(i.file, i.code)"]
