@@ -33,7 +33,7 @@ def find_entry(name: str) -> SuiteEntry:
     may use all programs, those in its own folder ``programs`` too.
 
     Raises:
-        TaskError: no such suite; or there is no task file in the folder.
+        TaskError: no such suite; or there is no task file in the folder, or no file that can be read as one.
     """
     for entry in suites.ENTRIES:
         if entry.name == name:
@@ -44,19 +44,31 @@ def find_entry(name: str) -> SuiteEntry:
             f"unknown suite {name!r}; legal are {', '.join(legal)}, or a folder of task files{near(name, legal)}"
         )
     from deskgym.task_suites.core.discovery import program_names
-    from deskgym.task_suites.core.schema_yaml import Document
+    from deskgym.task_suites.core.schema_yaml import Document, TaskFileError
 
-    for path in sorted(Path(name).rglob("*.y*ml")):
-        found = Document.read(path).data
-        for entry in suites.ENTRIES if isinstance(found, dict) else ():
-            fits = bool(entry.file_keys) and all(key in found for key in entry.file_keys)
-            if found["suite"] == entry.name if "suite" in found else fits:
-                programs = tuple(program_names([f"{name}/programs"]))
-                return replace(entry, name=name, folders=(os.path.abspath(name),), programs=programs)
+    documents = [Document.read(path) for path in sorted(Path(name).rglob("*.y*ml"))]
+    found = [document.data for document in documents if isinstance(document.data, dict)]
+    for all_keys in (True, False):  # a file that lacks a key has a mistake, which its loader names
+        for data in found:
+            for entry in suites.ENTRIES:
+                if _is_for(data, entry, all_keys):
+                    programs = tuple(program_names([f"{name}/programs"]))
+                    return replace(entry, name=name, folders=(os.path.abspath(name),), programs=programs)
+    if problems := [problem for document in documents for problem in document.problems]:
+        raise TaskFileError(problems)
     keys = " or ".join(", ".join(entry.file_keys) for entry in suites.ENTRIES if entry.file_keys)
     raise TaskError(
-        f"{name}: there is no task file in this folder: a YAML file that has the keys {keys}, or names a suite"
+        f"{name}: there is no task file in this folder: a YAML file that has the keys {keys}, or names a suite: "
+        f"{', '.join(SUITES)}"
     )
+
+
+def _is_for(data: dict[str, Any], entry: SuiteEntry, all_keys: bool) -> bool:
+    """Whether a file is for this suite: it names it, or names none and has all of its keys, or one of them."""
+    if "suite" in data:
+        return bool(data["suite"] == entry.name)
+    has = [key in data for key in entry.file_keys]
+    return any(has) and (all(has) or not all_keys)
 
 
 def load_suite(

@@ -160,6 +160,24 @@ def test_a_folder_is_what_its_files_say(tmp_path, my_tasks):
         load_suite(str(tmp_path / "empty"))
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("oracle:", "oracel:", r"ask\.yaml:\d+:\d+: unknown key 'oracel'.*did you mean 'oracle'"),
+        ("oracle:", "note:", r"ask\.yaml:\d+:\d+: missing key 'oracle'"),
+        ("oracle:", "{ oracle:", r"ask\.yaml:\d+:\d+: not YAML"),
+        ("oracle:", "\toracle:", r"ask\.yaml:\d+:\d+: not YAML.*indent with blanks"),
+        ("id:", "suite: scienc\nid:", "there is no task file.*or names a suite: data_engineering, science"),
+    ],
+)
+def test_a_mistake_in_the_only_task_file_is_named(my_tasks, right, wrong, message):
+    file = my_tasks / "ask.yaml"
+    assert f"\n{right}" in f"\n{file.read_text()}"
+    file.write_text(f"\n{file.read_text()}".replace(f"\n{right}", f"\n{wrong}", 1))
+    with pytest.raises(TaskError, match=message):
+        load_suite(str(my_tasks)).ids()
+
+
 def test_options_are_those_of_the_suite():
     with pytest.raises(TaskError, match="episode='dialogue' is for table_analysis; 'science' has none"):
         load_suite("science", episode="dialogue")
