@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,8 +102,9 @@ def not_seen(
     nodes = [node for p in programs for window in p.root.children for node in window.walk()]
     like = [node for node in nodes if role is None or node.role_name == role][:8]
     found = [f"{node.role_name} {node.name!r}" for node in like]
+    roles = ", ".join(f"{count} {kind}" for kind, count in Counter(node.role_name for node in nodes).most_common(8))
     cuts = [program.cut for program in programs if program.cut]
     return (
         f"no {wanted} in {app or 'any program'} within {deadline} s; among {len(nodes)} elements there are "
-        f"{', '.join(found) or 'none of that role'}{'; ' + '; '.join(cuts) if cuts else ''}"
+        f"{', '.join(found) or 'none of that role' + (roles and f', but {roles}')}{'; ' + '; '.join(cuts) if cuts else ''}"
     )

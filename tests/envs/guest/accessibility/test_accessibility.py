@@ -41,6 +41,7 @@ from deskgym.envs.guest.accessibility.node import (
     intersects,
     state_bits,
 )
+from deskgym.envs.guest.accessibility.program import Application, Program
 from deskgym.envs.guest.accessibility.reader import (
     AccessibilityLost,
     AccessibilityReader,
@@ -48,6 +49,7 @@ from deskgym.envs.guest.accessibility.reader import (
     Elements,
     WaitFailed,
 )
+from deskgym.envs.guest.accessibility.search import not_seen
 from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
 
 SCREEN = (1920, 1080)
@@ -57,6 +59,16 @@ T = TypeVar("T")
 
 
 # Without a desktop
+
+
+def test_a_wait_for_a_role_that_is_not_there_names_the_most_common_roles() -> None:
+    program = Program.at(Application("calculator", ":1.2"), b"/")
+    for role in ("frame", "push button", "push button"):
+        node = Node(":1.2", b"/node", program.root)
+        node.role = ROLES.index(role)
+        program.root.children.append(node)
+    said = not_seen("calculator", "button", None, ["showing"], 2.0, [program], [program])
+    assert said.endswith("among 3 elements there are none of that role, but 2 push button, 1 frame")
 
 
 def body_of(signature: str, *values: Any) -> bytes:
