@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if show_traceback or not _is_expected(error):
             raise
-        return _fail(str(error) or type(error).__name__, FAILED)
+        return _fail(str(error) or type(error).__name__, FAILED, getattr(error, "problems", ()))
     finally:
         signal.signal(signal.SIGTERM, previous)
 
@@ -92,8 +92,12 @@ def _is_expected(error: Exception) -> bool:
     return isinstance(error, (DeskgymError, ValueError, OSError, gymnasium.error.Error))
 
 
-def _fail(message: str, status: int) -> int:
-    line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
+def _fail(message: str, status: int, problems: Sequence[object] = ()) -> int:
+    """Say one line; the problems of task files take a line each."""
+    if len(problems) > 1:
+        line = "\n".join([f"{len(problems)} mistakes in task files:", *map(str, problems)])
+    else:
+        line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
     print(f"deskgym: {line}", file=sys.stderr)
     return status
 

@@ -67,6 +67,14 @@ def test_what_goes_wrong_is_one_line_and_a_status(cli, argv, status, message):
     assert err.count("\n") == 1 and err.startswith("deskgym")
 
 
+def test_mistakes_of_task_files_take_a_line_each(cli, tmp_path):
+    (tmp_path / "a.yaml").write_text("id: my/task\ninstruction: Do it.\noracle: []\nnonsense: 1\nrubbish: 2\n")
+    status, out, err = cli("tasks", str(tmp_path))
+    first, *lines = err.splitlines()
+    assert status == 1 and out == "" and first == f"deskgym: {len(lines)} mistakes in task files:"
+    assert len(lines) > 2 and all(line.startswith(f"{tmp_path}/a.yaml:") for line in lines)
+
+
 def test_traceback_shows_where_an_error_came_from():
     with pytest.raises(ValueError, match="needs a SUITE"):
         main(["--traceback", "verify"])
