@@ -102,9 +102,11 @@ def not_seen(
     nodes = [node for p in programs for window in p.root.children for node in window.walk()]
     like = [node for node in nodes if role is None or node.role_name == role][:8]
     found = [f"{node.role_name} {node.name!r}" for node in like]
-    roles = ", ".join(f"{count} {kind}" for kind, count in Counter(node.role_name for node in nodes).most_common(8))
+    if not found:
+        common = Counter(node.role_name for node in nodes).most_common(8)
+        found = ["none of that role", *([f"but {', '.join(f'{n} {kind}' for kind, n in common)}"] if nodes else [])]
     cuts = [program.cut for program in programs if program.cut]
     return (
         f"no {wanted} in {app or 'any program'} within {deadline} s; among {len(nodes)} elements there are "
-        f"{', '.join(found) or 'none of that role' + (roles and f', but {roles}')}{'; ' + '; '.join(cuts) if cuts else ''}"
+        f"{', '.join(found)}{'; ' + '; '.join(cuts) if cuts else ''}"
     )
