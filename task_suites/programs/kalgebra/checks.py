@@ -12,18 +12,11 @@ from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.kalgebra import state
 from deskgym.task_suites.programs.kalgebra.gold import reference_curve, reference_surface
-from deskgym.task_suites.programs.kalgebra.language.expressions import (
-    Curve,
-    Expression,
-    ExpressionError,
-    Surface,
-    displayed_curves,
-    evaluate,
-    matches,
-    parse,
-    readings,
-    surface,
-)
+from deskgym.task_suites.programs.kalgebra.language.ast import Expression, ExpressionError
+from deskgym.task_suites.programs.kalgebra.language.evaluator import evaluate
+from deskgym.task_suites.programs.kalgebra.language.parser import parse
+from deskgym.task_suites.programs.kalgebra.language.plots import Plot, displayed_curves, matches, surface
+from deskgym.task_suites.programs.kalgebra.language.readings import readings
 from deskgym.task_suites.programs.kalgebra.program import KAlgebra
 
 Points = Mapping[tuple[float, ...], bool]
@@ -87,7 +80,7 @@ def plotted(final: FinalState, points: Points, color: str | None = None, resolut
 
 def _plotted(
     final: FinalState,
-    fits: Callable[[Sequence[Curve]], bool],
+    fits: Callable[[Sequence[Plot]], bool],
     what: str,
     color: str | None,
     resolution: float | None,
@@ -141,7 +134,7 @@ def spanned(final: FinalState, points: Points, style: str | None = None) -> Outc
     return _spanned(final, lambda shown: matches([shown], points), f"a surface with {len(points)} given points", style)
 
 
-def _spanned(final: FinalState, fits: Callable[[Surface], bool], what: str, style: str | None) -> Outcome:
+def _spanned(final: FinalState, fits: Callable[[Plot], bool], what: str, style: str | None) -> Outcome:
     shown = _read(final, "space", state.space)
     now = _read(final, "front", state.front)["style"]
     variables = _variables(final)

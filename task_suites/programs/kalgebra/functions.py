@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deskgym.task_suites.programs.kalgebra.language import expressions
+from deskgym.task_suites.programs.kalgebra.language.evaluator import evaluate
+from deskgym.task_suites.programs.kalgebra.language.numerics import extrema, intersections, real_function
+from deskgym.task_suites.programs.kalgebra.language.parser import parse
+from deskgym.task_suites.programs.kalgebra.language.values import format_value
 from deskgym.task_suites.programs.kalgebra.macros import COLOR_VALUES
 
 
@@ -15,7 +18,7 @@ def value(of: str, digits: int = 12) -> float:
     Raises:
         ValueError: it has no real value.
     """
-    result = expressions.evaluate(expressions.parse(of))
+    result = evaluate(parse(of))
     if isinstance(result, bool) or not isinstance(result, (int, float)):
         raise ValueError(f"{of!r} is {result!r}, no real number")
     return round(float(result), digits)
@@ -23,12 +26,12 @@ def value(of: str, digits: int = 12) -> float:
 
 def printed(of: str) -> str:
     """The value of an expression without variables as KAlgebra prints it, such as ``"3+-2*i"``."""
-    return expressions.format_value(expressions.evaluate(expressions.parse(of)))
+    return format_value(evaluate(parse(of)))
 
 
 def crossings(f: str, g: str, low: float, high: float) -> list[float]:
     """The x between ``low`` and ``high`` where two functions such as ``x->x^2`` cross, ascending."""
-    return expressions.intersections(expressions.real_function(f), expressions.real_function(g), low, high)
+    return intersections(real_function(f), real_function(g), low, high)
 
 
 def extremum(of: str, low: float, high: float) -> float:
@@ -37,7 +40,7 @@ def extremum(of: str, low: float, high: float) -> float:
     Raises:
         ValueError: there is none, or more than one.
     """
-    found = expressions.extrema(expressions.real_function(of), low, high)
+    found = extrema(real_function(of), low, high)
     if len(found) != 1:
         raise ValueError(f"{of!r} has {len(found)} extrema between {low} and {high}")
     return found[0]
@@ -45,7 +48,7 @@ def extremum(of: str, low: float, high: float) -> float:
 
 def at(of: str, x: float) -> float:
     """The value of a function such as ``x->x^2`` at ``x``."""
-    return expressions.real_function(of)(x)
+    return real_function(of)(x)
 
 
 def applied(outer: str, inner: str) -> str:

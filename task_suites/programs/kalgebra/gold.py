@@ -7,19 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from deskgym.task_suites.programs.kalgebra.language.ast import ExpressionError
 from deskgym.task_suites.programs.kalgebra.language.containers import Budget
 from deskgym.task_suites.programs.kalgebra.language.evaluator import call
-from deskgym.task_suites.programs.kalgebra.language.expressions import (
-    Curve,
-    ExpressionError,
-    Surface,
-    Value,
-    Vector,
-    curve,
-    surface,
-    zeros,
-)
-from deskgym.task_suites.programs.kalgebra.language.plots import PLOT_STEPS
+from deskgym.task_suites.programs.kalgebra.language.numerics import zeros
+from deskgym.task_suites.programs.kalgebra.language.plots import PLOT_STEPS, Plot, curve, surface
+from deskgym.task_suites.programs.kalgebra.language.values import Value, Vector
 
 Points = dict[tuple[float, ...], bool]
 
@@ -43,7 +36,7 @@ class Reference:
     cartesian: Points
     polar: Points
 
-    def fits(self, plot: Curve | Surface) -> bool:
+    def fits(self, plot: Plot) -> bool:
         """Whether the plot has all the points that it must have, and none of the others."""
         points = self.cartesian
         if plot.kind in ("polar", "implicit polar"):
@@ -95,7 +88,7 @@ def reference_surface(text: str) -> Reference:
     raise ExpressionError(f"points of a {plot.kind} surface are not worked out here: {text!r}")
 
 
-def _value(plot: Curve | Surface, names: tuple[str, ...] | None = None) -> Callable[..., float]:
+def _value(plot: Plot, names: tuple[str, ...] | None = None) -> Callable[..., float]:
     """The plotted function in Python, its arguments in the order of ``names``; NaN where it has no real value."""
     order = names or plot.function.parameters
 
@@ -107,7 +100,7 @@ def _value(plot: Curve | Surface, names: tuple[str, ...] | None = None) -> Calla
     return compute
 
 
-def _parametric(plot: Curve) -> Iterator[tuple[float, float]]:
+def _parametric(plot: Plot) -> Iterator[tuple[float, float]]:
     for t in _ANGLES:
         point = _result(plot, (t,))
         if isinstance(point, Vector) and len(point.items) == 2:
@@ -116,7 +109,7 @@ def _parametric(plot: Curve) -> Iterator[tuple[float, float]]:
                 yield x, y
 
 
-def _result(plot: Curve | Surface, arguments: tuple[float, ...]) -> Value | None:
+def _result(plot: Plot, arguments: tuple[float, ...]) -> Value | None:
     try:
         return call(plot.function, arguments, plot.variables, Budget(PLOT_STEPS))
     except ExpressionError:
@@ -127,7 +120,7 @@ def _usable(value: float) -> bool:
     return math.isfinite(value) and abs(value) <= _MOST
 
 
-def _labelled(plot: Curve | Surface, on: Sequence[tuple[float, ...]], check: bool = True) -> Points:
+def _labelled(plot: Plot, on: Sequence[tuple[float, ...]], check: bool = True) -> Points:
     """The points, and as many beside them that are not on the plot; a dozen of each is enough."""
     step = max(1, len(on) // 14)
     on = on[::step]

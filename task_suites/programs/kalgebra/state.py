@@ -18,7 +18,9 @@ from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.accessible_program import Node
-from deskgym.task_suites.programs.kalgebra.language.expressions import ExpressionError, evaluate, parse
+from deskgym.task_suites.programs.kalgebra.language.ast import ExpressionError
+from deskgym.task_suites.programs.kalgebra.language.evaluator import evaluate
+from deskgym.task_suites.programs.kalgebra.language.parser import parse
 from deskgym.task_suites.programs.kalgebra.program import TABS, KAlgebra
 from deskgym.task_suites.programs.toolkits import qt
 

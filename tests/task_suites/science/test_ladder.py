@@ -10,7 +10,7 @@ import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.programs.kalgebra.gold import reference_curve
-from deskgym.task_suites.programs.kalgebra.language.expressions import displayed_curves
+from deskgym.task_suites.programs.kalgebra.language.plots import displayed_curves
 
 SCIENCE = load_suite("science")
 LADDER = [task_id for task_id in SCIENCE.ids() if task_id.startswith("ladder/")]

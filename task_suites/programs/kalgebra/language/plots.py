@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeVar
+from typing import Final
 
 from deskgym.task_suites.programs.kalgebra.language.ast import (
     Apply,
@@ -45,43 +45,92 @@ MATCH_STEPS: Final = 3_000_000
 PARAMETER_INTERVAL: Final = (0.0, 2 * math.pi)
 """Values of the parameter for which a parametric curve is searched."""
 
-CurveKind = Literal["y=f(x)", "x=f(y)", "polar", "implicit", "implicit polar", "parametric"]
-SurfaceKind = Literal[
-    "z=f(x,y)",
-    "y=f(x,z)",
-    "x=f(y,z)",
-    "implicit",
-    "cylindrical",
-    "spherical",
-    "parametric curve",
-    "parametric",
-]
+_Place = Callable[..., tuple[dict[str, float], float | None]]
+"""What a point means to a kind of plot: the function's arguments, and the value there; None: it is 0 on the plot."""
 
-_CURVES: Final[dict[tuple[str, ...], CurveKind]] = {
-    ("x",): "y=f(x)",
-    ("y",): "x=f(y)",
-    ("q",): "polar",
-    ("t",): "parametric",
-    ("x", "y"): "implicit",
-    ("p", "r"): "implicit polar",
+
+def _angle(x: float, y: float) -> float:
+    return math.atan2(y, x) % (2 * math.pi)
+
+
+def _spherical(x: float, y: float, z: float) -> tuple[dict[str, float], float]:
+    radius = math.hypot(x, y, z)
+    return {"t": _angle(x, y), "p": math.acos(z / radius) if radius else 0.0}, radius
+
+
+_CURVES: Final[dict[tuple[str, ...], tuple[str, _Place | None]]] = {
+    ("x",): ("y=f(x)", lambda x, y: ({"x": x}, y)),
+    ("y",): ("x=f(y)", lambda x, y: ({"y": y}, x)),
+    ("q",): ("polar", lambda angle, radius: ({"q": angle}, radius)),
+    ("t",): ("parametric", None),
+    ("x", "y"): ("implicit", lambda x, y: ({"x": x, "y": y}, None)),
+    ("p", "r"): ("implicit polar", lambda angle, radius: ({"p": angle, "r": radius}, None)),
 }
-_SURFACES: Final[dict[tuple[str, ...], SurfaceKind]] = {
-    ("x", "y"): "z=f(x,y)",
-    ("x", "z"): "y=f(x,z)",
-    ("y", "z"): "x=f(y,z)",
-    ("x", "y", "z"): "implicit",
-    ("p", "r"): "cylindrical",
-    ("p", "t"): "spherical",
-    ("t",): "parametric curve",
-    ("u", "v"): "parametric",
+_SURFACES: Final[dict[tuple[str, ...], tuple[str, _Place | None]]] = {
+    ("x", "y"): ("z=f(x,y)", lambda x, y, z: ({"x": x, "y": y}, z)),
+    ("x", "z"): ("y=f(x,z)", lambda x, y, z: ({"x": x, "z": z}, y)),
+    ("y", "z"): ("x=f(y,z)", lambda x, y, z: ({"y": y, "z": z}, x)),
+    ("x", "y", "z"): ("implicit", lambda x, y, z: ({"x": x, "y": y, "z": z}, None)),
+    ("p", "r"): ("cylindrical", lambda x, y, z: ({"r": math.hypot(x, y), "p": _angle(x, y)}, z)),
+    ("p", "t"): ("spherical", _spherical),
+    ("t",): ("parametric curve", None),
+    ("u", "v"): ("parametric", None),
 }
+"""By the parameters: what the plot is called, and what a point means to it; None: it is searched along the plot."""
+_FORMS: Final = {2: _CURVES, 3: _SURFACES}
 
 
 @dataclass(frozen=True)
-class _Plot:
+class Plot:
+    """What a tab draws for an expression; made by curve() and surface().
+
+    Attributes:
+        text: The expression as given.
+        function: The function that KAlgebra plots.
+        variables: Values of the variables that it refers to.
+        dimensions: 2 or 3.
+    """
+
     text: str
     function: Lambda
     variables: Bindings = field(repr=False)
+    dimensions: int
+
+    @property
+    def kind(self) -> str:
+        """How it is drawn, such as ``"y=f(x)"``, ``"polar"`` or ``"implicit"``."""
+        return self._form[0]
+
+    @property
+    def _form(self) -> tuple[str, _Place | None]:
+        return _FORMS[self.dimensions][tuple(sorted(self.function.parameters))]
+
+    def contains(self, point: Sequence[float], tolerance: float = TOLERANCE, budget: Budget | None = None) -> bool:
+        """Tells whether a point is on the plot.
+
+        Args:
+            point: (x, y) or (x, y, z); for a polar curve (angle, radius), which is how ScienceBoard's tasks give
+                them, with no regard to other angles of the same point.
+            tolerance: Allowed difference in value for a function, distance for other kinds.
+            budget: Shares one work limit between several calls; by default each has ``PLOT_STEPS``.
+
+        Returns:
+            False also where the function is undefined, infinite or complex.
+
+        Raises:
+            ExpressionLimitError: If the expression takes too much work.
+        """
+        budget = budget or Budget(PLOT_STEPS)
+        numbers = tuple(map(float, point))
+        place = self._form[1]
+        if not all(map(math.isfinite, numbers)):
+            return False
+        if place is None:
+            return self._passes_near(numbers, tolerance, budget)
+        arguments, value = place(*numbers)
+        if value is None:
+            return self._is_zero_near(arguments, tolerance, budget)
+        return self._is_function_value(arguments, value, tolerance, budget)
 
     def _result(self, arguments: dict[str, float], budget: Budget) -> Value | None:
         values = tuple(float(arguments[name]) for name in self.function.parameters)
@@ -150,84 +199,7 @@ class _Plot:
         return math.inf if math.isnan(distance) else distance
 
 
-@dataclass(frozen=True)
-class Curve(_Plot):
-    """What the 2-D tab draws for an expression; made by curve().
-
-    Attributes:
-        kind: How the expression is drawn.
-        text: The expression as given.
-        function: The function that KAlgebra plots.
-        variables: Values of the variables that it refers to.
-    """
-
-    kind: CurveKind
-
-    def contains(self, point: Sequence[float], tolerance: float = TOLERANCE, budget: Budget | None = None) -> bool:
-        """Tells whether a point is on the curve.
-
-        Args:
-            point: (x, y); for a polar curve (angle, radius), which is how ScienceBoard's tasks give them,
-                with no regard to other angles of the same point.
-            tolerance: Allowed difference in value for a function, distance for other kinds.
-            budget: Shares one work limit between several calls; by default each has ``PLOT_STEPS``.
-
-        Returns:
-            False also where the function is undefined, infinite or complex.
-
-        Raises:
-            ExpressionLimitError: If the expression takes too much work.
-        """
-        budget = budget or Budget(PLOT_STEPS)
-        first, second = map(float, point)
-        if not (math.isfinite(first) and math.isfinite(second)):
-            return False
-        if self.kind == "y=f(x)":
-            return self._is_function_value({"x": first}, second, tolerance, budget)
-        if self.kind == "x=f(y)":
-            return self._is_function_value({"y": second}, first, tolerance, budget)
-        if self.kind == "polar":
-            return self._is_function_value({"q": first}, second, tolerance, budget)
-        if self.kind == "implicit":
-            return self._is_zero_near({"x": first, "y": second}, tolerance, budget)
-        if self.kind == "implicit polar":
-            return self._is_zero_near({"p": first, "r": second}, tolerance, budget)
-        return self._passes_near((first, second), tolerance, budget)
-
-
-@dataclass(frozen=True)
-class Surface(_Plot):
-    """What the 3-D tab draws for an expression; made by surface(). The attributes are those of Curve."""
-
-    kind: SurfaceKind
-
-    def contains(self, point: Sequence[float], tolerance: float = TOLERANCE, budget: Budget | None = None) -> bool:
-        """Tells whether the point (x, y, z) is on the surface or space curve; see Curve.contains()."""
-        budget = budget or Budget(PLOT_STEPS)
-        x, y, z = map(float, point)
-        if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
-            return False
-        if self.kind == "z=f(x,y)":
-            return self._is_function_value({"x": x, "y": y}, z, tolerance, budget)
-        if self.kind == "y=f(x,z)":
-            return self._is_function_value({"x": x, "z": z}, y, tolerance, budget)
-        if self.kind == "x=f(y,z)":
-            return self._is_function_value({"y": y, "z": z}, x, tolerance, budget)
-        if self.kind == "implicit":
-            return self._is_zero_near({"x": x, "y": y, "z": z}, tolerance, budget)
-        if self.kind == "cylindrical":
-            return self._is_function_value({"r": math.hypot(x, y), "p": _angle(x, y)}, z, tolerance, budget)
-        if self.kind == "spherical":
-            radius = math.hypot(x, y, z)
-            polar = math.acos(z / radius) if radius else 0.0
-            return self._is_function_value({"t": _angle(x, y), "p": polar}, radius, tolerance, budget)
-        return self._passes_near((x, y, z), tolerance, budget)
-
-
-_P = TypeVar("_P", Curve, Surface)
-
-
-def curve(text: str, variables: Bindings = NO_VARIABLES) -> Curve:
+def curve(text: str, variables: Bindings = NO_VARIABLES) -> Plot:
     """Reads an expression of the 2-D tab's list.
 
     Args:
@@ -237,31 +209,29 @@ def curve(text: str, variables: Bindings = NO_VARIABLES) -> Curve:
     Raises:
         ExpressionError: If KAlgebra would not draw it in 2-D.
     """
-    return _curve(text, parse(text), variables)
+    return _plot(2, text, parse(text), variables)
 
 
-def surface(text: str, variables: Bindings = NO_VARIABLES) -> Surface:
+def surface(text: str, variables: Bindings = NO_VARIABLES) -> Plot:
     """Reads an expression of the 3-D tab, such as ``(x, y)->x*y`` or ``x^2+y^2-z^2=1``; see curve()."""
-    return _surface(text, parse(text), variables)
+    return _plot(3, text, parse(text), variables)
 
 
-def displayed_curves(text: str, variables: Bindings = NO_VARIABLES) -> tuple[Curve, ...]:
+def displayed_curves(text: str, variables: Bindings = NO_VARIABLES) -> tuple[Plot, ...]:
     """Lists the curves that a *displayed* text may stand for, which is ambiguous: see readings().
 
     Raises:
         ExpressionError: If KAlgebra draws none of them in 2-D.
     """
-    return _drawn(_curve, text, variables)
+    return _displayed(2, text, variables)
 
 
-def displayed_surfaces(text: str, variables: Bindings = NO_VARIABLES) -> tuple[Surface, ...]:
+def displayed_surfaces(text: str, variables: Bindings = NO_VARIABLES) -> tuple[Plot, ...]:
     """Lists the surfaces that a displayed text may stand for; see displayed_curves()."""
-    return _drawn(_surface, text, variables)
+    return _displayed(3, text, variables)
 
 
-def matches(
-    plots: Iterable[Curve | Surface], points: Mapping[tuple[float, ...], bool], tolerance: float = TOLERANCE
-) -> bool:
+def matches(plots: Iterable[Plot], points: Mapping[tuple[float, ...], bool], tolerance: float = TOLERANCE) -> bool:
     """Tells whether one of the plots has all the points that are True and none that are False.
 
     This is what an ``eqn`` item of a ScienceBoard task asks.
@@ -275,12 +245,12 @@ def matches(
     )
 
 
-def _drawn(make: Callable[[str, Expression, Bindings], _P], text: str, variables: Bindings) -> tuple[_P, ...]:
-    drawn: list[_P] = []
+def _displayed(dimensions: int, text: str, variables: Bindings) -> tuple[Plot, ...]:
+    drawn: list[Plot] = []
     reason = None
     for expression in readings(text):
         try:
-            drawn.append(make(text, expression, variables))
+            drawn.append(_plot(dimensions, text, expression, variables))
         except ExpressionError as error:
             reason = reason or error
     if reason is not None and not drawn:
@@ -288,20 +258,11 @@ def _drawn(make: Callable[[str, Expression, Bindings], _P], text: str, variables
     return tuple(drawn)
 
 
-def _curve(text: str, expression: Expression, variables: Bindings) -> Curve:
+def _plot(dimensions: int, text: str, expression: Expression, variables: Bindings) -> Plot:
     function = _function(expression, variables)
-    kind = _CURVES.get(tuple(sorted(function.parameters)))
-    if kind is None:
-        raise ExpressionError(f"a function of {', '.join(function.parameters)} is not drawn in 2-D")
-    return Curve(text, function, dict(variables), kind)
-
-
-def _surface(text: str, expression: Expression, variables: Bindings) -> Surface:
-    function = _function(expression, variables)
-    kind = _SURFACES.get(tuple(sorted(function.parameters)))
-    if kind is None:
-        raise ExpressionError(f"a function of {', '.join(function.parameters)} is not drawn in 3-D")
-    return Surface(text, function, dict(variables), kind)
+    if tuple(sorted(function.parameters)) not in _FORMS[dimensions]:
+        raise ExpressionError(f"a function of {', '.join(function.parameters)} is not drawn in {dimensions}-D")
+    return Plot(text, function, dict(variables), dimensions)
 
 
 def _function(expression: Expression, variables: Bindings) -> Lambda:
@@ -320,7 +281,3 @@ def _function(expression: Expression, variables: Bindings) -> Lambda:
     if not isinstance(function, Lambda):
         raise ExpressionError("KAlgebra draws functions and equations only")
     return function
-
-
-def _angle(x: float, y: float) -> float:
-    return math.atan2(y, x) % (2 * math.pi)

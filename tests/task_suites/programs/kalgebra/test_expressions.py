@@ -14,26 +14,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deskgym.task_suites.programs.kalgebra.language.expressions import (
-    ExpressionError,
-    ExpressionLimitError,
-    Lambda,
+from deskgym.task_suites.programs.kalgebra.language.ast import ExpressionError, ExpressionLimitError
+from deskgym.task_suites.programs.kalgebra.language.evaluator import evaluate
+from deskgym.task_suites.programs.kalgebra.language.numerics import (
+    extrema,
+    intersections,
+    real_function,
+    solve_zero,
+    zeros,
+)
+from deskgym.task_suites.programs.kalgebra.language.parser import parse
+from deskgym.task_suites.programs.kalgebra.language.plots import (
     curve,
     displayed_curves,
     displayed_surfaces,
-    evaluate,
-    extrema,
-    format_expression,
-    format_value,
-    intersections,
     matches,
-    parse,
-    readings,
-    real_function,
-    solve_zero,
     surface,
-    zeros,
 )
+from deskgym.task_suites.programs.kalgebra.language.readings import readings
+from deskgym.task_suites.programs.kalgebra.language.values import Lambda, format_expression, format_value
 
 CALGEBRA = shutil.which("calgebra")
 needs_calgebra = pytest.mark.skipif(CALGEBRA is None, reason="calgebra is not installed (apt install kalgebra)")
