@@ -11,6 +11,7 @@ from deskgym.envs.evaluation.checks import (
     http,
     image,
     sheet,
+    sheet_changes,
     sheet_objects,
     sql,
     state,
@@ -19,7 +20,7 @@ from deskgym.envs.evaluation.checks import (
 )
 from deskgym.envs.evaluation.evaluator import CheckFunction
 
-KINDS = (answer, file, table, sheet, sheet_objects, sql, http, web, image, command, state)
+KINDS = (answer, file, table, sheet, sheet_changes, sheet_objects, sql, http, web, image, command, state)
 
 CHECKS: Mapping[str, CheckFunction] = {name: check for kind in KINDS for name, check in kind.CHECKS.items()}
 """Functions of the final state and the task file's arguments that return (passed, message)."""

@@ -18,6 +18,7 @@ from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import listed
+from deskgym.envs.evaluation.readers.recalculated import find_values
 from deskgym.envs.evaluation.readers.tables import TableSource, column_name, find_sheet, parse_range, read_workbook
 
 Outcome = tuple[bool, str]
@@ -125,7 +126,7 @@ def cells(final: FinalState, in_: TableSource, range: str, has: dict[str, Wanted
         ```
     """
     wrong = []
-    for _, place, cell in _cells(find_sheet(final, in_), range):
+    for _, place, cell in _cells(find_values(final, in_, range), range):
         bad = lacks_of({**cell["style"], "type": cell["type"]}, has)
         if bad:
             wrong.append(f"{place}: {', '.join(bad)}")

@@ -6,17 +6,18 @@ Each looks for one thing that is as wanted, and says of the nearest one what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate, plain, same
-from deskgym.envs.evaluation.readers.compare import listed
-from deskgym.envs.evaluation.readers.tables import TableSource, find_sheet, parse_range, read_workbook
+from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, listed
+from deskgym.envs.evaluation.readers.tables import TableSource, find_sheet, parse_range, read_table, read_workbook
 
 Outcome = tuple[bool, str]
+MIN_CHART = 32  # pixels each way
 Wanted = Predicate | bool | float | str | None
 """A property as a task file writes it: a predicate or a value; texts are compared without case and spacing."""
 
@@ -29,18 +30,20 @@ def conditional(
     operator: str | None = None,
     values: list[Wanted] | None = None,
     has: dict[str, Wanted] | None = None,
+    only: bool = False,
 ) -> Outcome:
     """A conditional format covers a range.
 
     Args:
         final: the final state.
         in_: the sheet.
-        range: the cells that it must cover; it may cover more.
+        range: the cells that it must cover; it may cover more, if not ``only``.
         type: ``cellIs``, ``expression``, ``colorScale``, ``dataBar``, ``iconSet``, ``top10``, ``aboveAverage``,
             ``containsText``, ``duplicateValues``, ...
         operator: of ``cellIs``: ``greaterThan``, ``lessThan``, ``between``, ``equal``, ...
         values: its formulas; a number is compared as one.
         has: ``fill``, ``color``, ``bold``, ``rank``, ``text``, ``icons``, ... see ``readers.spreadsheet.rule_data``.
+        only: it covers no other cells, and the sheet has no other one, which could undo it.
 
     Example:
         ```yaml
@@ -53,9 +56,8 @@ def conditional(
             has: {fill: {not: {equals: {to: null}}}}
         ```
     """
-    return _rule(
-        final, in_, "conditional", "conditional format", range, {"type": type, "operator": operator}, values, has
-    )
+    given = {"type": type, "operator": operator}
+    return _rule(final, in_, "conditional", "conditional format", range, given, values, has, only)
 
 
 def validation(
@@ -66,39 +68,43 @@ def validation(
     operator: str | None = None,
     values: list[Wanted] | None = None,
     has: dict[str, Wanted] | None = None,
+    only: bool = False,
 ) -> Outcome:
     """A data validation covers a range.
 
     Args:
         final: the final state.
         in_: the sheet.
-        range: the cells that it must cover; it may cover more.
+        range: the cells that it must cover; it may cover more, if not ``only``.
         type: ``list``, ``whole``, ``decimal``, ``date``, ``textLength``, ``custom``.
         operator: ``between``, ``greaterThan``, ...
         values: its formulas; a number is compared as one.
         has: ``list`` (the entries), ``title``, ``message``, ``prompt``, ``stop``, ``blank``.
+        only: it covers no other cells, and the sheet has no other one.
 
     Example:
         ```yaml
         - sheet.validation: {in: /home/user/sales.xlsx, range: B2:B9, type: whole, operator: between, values: [1, 10]}
         ```
     """
-    return _rule(final, in_, "validations", "data validation", range, {"type": type, "operator": operator}, values, has)
+    given = {"type": type, "operator": operator}
+    return _rule(final, in_, "validations", "data validation", range, given, values, has, only)
 
 
 def _rule(
     final: FinalState, source: TableSource, key: str, noun: str, area: str, given: Mapping[str, Wanted],
-    values: Sequence[Wanted] | None, has: Mapping[str, Wanted] | None,
+    values: Sequence[Wanted] | None, has: Mapping[str, Wanted] | None, only: bool,
 ) -> Outcome:  # fmt: skip
     def lacks(rule: Mapping[str, Any]) -> list[str]:
-        bad = [] if _covers(rule["range"], area) else [f"range is {rule['range']}, not {area}"]
+        covered = _covers(rule["range"], area) and not (only and not _covers(area, rule["range"]))
+        bad = [] if covered else [f"range is {rule['range']}, not {area}"]
         bad += lacks_of(rule, {name: want for name, want in given.items() if want is not None} | dict(has or {}))
         found = [_number(text) for text in rule["formulas"]]
         if values is not None and not (len(found) == len(values) and all(map(_fits, found, values))):
             bad.append(f"values are {shown(found)}, not {shown(list(values))}")
         return bad
 
-    return _some(source, noun, find_sheet(final, source).get(key, []), lacks)
+    return _some(source, noun, find_sheet(final, source).get(key, []), lacks, only)
 
 
 def _number(text: str) -> Any:
@@ -108,11 +114,13 @@ def _number(text: str) -> Any:
         return text.strip('"')
 
 
-def _covers(ranges: str, area: str) -> bool:
-    """Whether one of several ranges has all cells of another one."""
-    top, left, bottom, right = parse_range(area)
+def _covers(ranges: str, areas: str) -> bool:
+    """Whether each of some areas lies in one of several ranges."""
     boxes = [parse_range(part) for part in ranges.split()]
-    return any(box[0] <= top and box[1] <= left and box[2] >= bottom and box[3] >= right for box in boxes)
+    return all(
+        any(box[0] <= top and box[1] <= left and box[2] >= bottom and box[3] >= right for box in boxes)
+        for top, left, bottom, right in map(parse_range, areas.split())
+    )
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,7 @@ def chart(
     x_title: Predicate | str | None = None,
     y_title: Predicate | str | None = None,
     has: dict[str, Wanted] | None = None,
+    only: bool = False,
 ) -> Outcome:
     """The sheet has such a chart.
 
@@ -152,6 +161,7 @@ def chart(
         x_title: of the horizontal axis.
         y_title: of the vertical axis.
         has: ``legend`` (r, l, t, b), ``grouping`` (stacked, percentStacked, clustered, standard).
+        only: there is no other chart.
 
     Example:
         ```yaml
@@ -167,6 +177,10 @@ def chart(
 
     def lacks(chart: Mapping[str, Any]) -> list[str]:
         bad = lacks_of(chart, wanted)
+        if min(chart["size"]) < MIN_CHART:
+            bad.append("it is too small to be seen")
+        if type is not None and len(chart["types"]) > 1:
+            bad.append(f"it mixes the types {shown(chart['types'])}")
         left = list(chart["series"])
         for one in series or []:
             found = next((item for item in left if _is_series(item, one)), None)
@@ -179,7 +193,8 @@ def chart(
             bad.append(f"its series (values, categories, title) are {shown(found, 300)}")
         return bad
 
-    return _some(in_, "chart", [chart for sheet in _sheets(final, in_) for chart in sheet.get("charts", [])], lacks)
+    charts = [chart for sheet in _sheets(final, in_) for chart in sheet.get("charts", [])]
+    return _some(in_, "chart", charts, lacks, only)
 
 
 def _is_series(item: Mapping[str, Any], wanted: Series) -> bool:
@@ -203,6 +218,8 @@ def pivot(
     values: list[dict[str, str]] | None = None,
     filters: list[str] | None = None,
     source: str | None = None,
+    shows: list[list[Cell]] | None = None,
+    only: bool = False,
 ) -> Outcome:
     """The sheet has such a pivot table.
 
@@ -214,6 +231,8 @@ def pivot(
         values: of the data fields, each ``{field: Amount, function: sum}`` (count, average, max, min, ...).
         filters: of the page fields.
         source: the range of its data, such as ``Sheet1!A1:D99``.
+        shows: rows that stand in its cells, in this order.
+        only: there is no other pivot table.
 
     Example:
         ```yaml
@@ -235,22 +254,34 @@ def pivot(
             bad.append(f"values are {shown(found)}, not {shown(values)}")
         if source is not None and not _same_range(pivot["source"], source):
             bad.append(f"source is {pivot['source']}, not {source}")
+        if shows is not None:
+            table = read_table(final, replace(in_, sheet=pivot["sheet"], range=pivot["range"], header=False))
+            if any(len(row) != len(table.columns) for row in shows):
+                bad.append(f"it has {len(table.columns)} columns of cells, not {len(shows[0])}")
+            else:
+                bad += differences(table, shows, Rules(), ordered=True, more=True)
         return bad
 
-    return _some(in_, "pivot table", [item for sheet in _sheets(final, in_) for item in sheet.get("pivots", [])], lacks)
+    pivots = [{**item, "sheet": sheet["name"]} for sheet in _sheets(final, in_) for item in sheet.get("pivots", [])]
+    return _some(in_, "pivot table", pivots, lacks, only)
 
 
 def _sheets(final: FinalState, source: TableSource) -> list[Mapping[str, Any]]:
-    return read_workbook(final, source)["sheets"] if source.sheet == "*" else [find_sheet(final, source)]
+    if source.sheet != "*":
+        return [find_sheet(final, source)]
+    return [sheet for sheet in read_workbook(final, source)["sheets"] if source.hidden or sheet["state"] == "visible"]
 
 
 def _some(
-    source: TableSource, noun: str, items: Sequence[Mapping[str, Any]], lacks: Callable[[Mapping[str, Any]], list[str]]
-) -> Outcome:
+    source: TableSource, noun: str, items: Sequence[Mapping[str, Any]],
+    lacks: Callable[[Mapping[str, Any]], list[str]], only: bool,
+) -> Outcome:  # fmt: skip
     """Whether one of the items lacks nothing; the message says what the one lacks that is nearest."""
     found = [[f"it cannot be read: {item['unreadable']}"] if "unreadable" in item else lacks(item) for item in items]
     if not found:
         return False, f"{source.name}: there is no {noun}" + ("" if source.sheet == "*" else f" on {source.sheet!r}")
+    if only and len(found) > 1:
+        return False, f"{source.name}: it has {len(found)} of the kind {noun}; right is one"
     nearest = min(found, key=len)
     more = f"; the nearest of {len(found)}" if len(found) > 1 else ""
     return not nearest, f"{source.name}: {noun}: {listed(nearest) or 'right'}{more if nearest else ''}"

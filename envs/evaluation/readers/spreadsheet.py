@@ -1,7 +1,7 @@
 """Reads a spreadsheet: a program of its own, see ``limited``. Standard input is the file, standard output JSON.
 
 The answer is ``{"sheets": [...], "styles": [...], "names": {...}}``; ``sheet_data`` says what a sheet has. Of an ods
-file only names and values are read. What cannot be read is ``{"unreadable": why}``.
+file only names, values and what is hidden are read. What cannot be read is ``{"unreadable": why}``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ import os
 import sys
 import warnings
 import zipfile
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 os.environ["OPENPYXL_LXML"] = "False"  # with defusedxml the standard library's parser expands nothing
 
 import openpyxl
+from openpyxl.formatting.formatting import ConditionalFormatting
 from openpyxl.styles.colors import COLOR_INDEX
-from openpyxl.utils.cell import coordinate_to_tuple
-from openpyxl.worksheet._reader import WorksheetReader
+from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter
+from openpyxl.worksheet._reader import WorkSheetParser, WorksheetReader
 from openpyxl.worksheet.cell_range import CellRange, MultiCellRange
+from openpyxl.worksheet.formula import ArrayFormula
 
 MAX_UNPACKED = 128 << 20  # bytes of all parts
 MAX_PARTS = 2000
 MAX_CELLS = 500_000
+MAX_COLUMNS = 16_384
+EMU = 9525  # per pixel
+MIN_SIZE = 0.5  # points of a row, characters of a column
 MAX_ANSWER = 128 << 20  # one long text may stand in every cell
 
 
@@ -39,6 +45,9 @@ def check_archive(data: bytes) -> None:
         raise Unreadable("it is encrypted, or in the old binary format")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
+    names = Counter(part.filename.casefold() for part in parts)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise Unreadable(f"it has two parts called {twice[0]}: each program may show another one")
     if len(parts) > MAX_PARTS:
         raise Unreadable(f"it has {len(parts)} parts; at most {MAX_PARTS} are read")
     if (size := sum(part.file_size for part in parts)) > MAX_UNPACKED:
@@ -51,6 +60,31 @@ def _keep_ranges(reader: Any) -> None:
         reader.ws.merged_cells = MultiCellRange([CellRange(item.ref) for item in reader.parser.merged_cells.mergeCell])
 
 
+def _keep_extensions(parser: Any, element: Any) -> None:
+    """In place of openpyxl's way, which drops the conditional formats of Excel 2010. A bar has a usual rule beside."""
+    rules = [rule for rule in element.iter() if rule.tag.endswith("}cfRule") and rule.get("type") != "dataBar"]
+    parser.formatting += [f"a rule of the type {rule.get('type')} in an extension" for rule in rules]
+
+
+def _keep_rules(parser: Any, element: Any) -> None:
+    """In place of openpyxl's way, which drops what it cannot read. A program may do so, and show it."""
+    try:
+        parser.formatting.append(ConditionalFormatting.from_tree(element))
+    except TypeError as error:
+        parser.formatting.append(str(error))
+
+
+def _bind_rules(reader: Any, bind: Any = WorksheetReader.bind_formatting) -> None:
+    """Keep apart what cannot be read."""
+    rules = reader.parser.formatting
+    reader.ws.unreadable = [{"unreadable": rule} for rule in rules if isinstance(rule, str)]
+    reader.parser.formatting = [rule for rule in rules if not isinstance(rule, str)]
+    bind(reader)
+
+
+WorkSheetParser.parse_extensions = _keep_extensions
+WorkSheetParser.parse_formatting = _keep_rules
+WorksheetReader.bind_formatting = _bind_rules
 WorksheetReader.bind_merged_cells = _keep_ranges
 WorksheetReader.bind_hyperlinks = lambda reader: None
 
@@ -64,7 +98,10 @@ def xlsx(data: bytes) -> dict[str, Any]:
         raise Unreadable(f"it has more than {MAX_CELLS} cells")
     styles: dict[str, int] = {}
     sheets = [sheet_data(sheet, values[sheet.title], styles) for sheet in book.worksheets]
-    sheets += [{"name": sheet.title, "charts": _each(chart_data, sheet._charts)} for sheet in book.chartsheets]
+    sheets += [
+        {"name": sheet.title, "state": sheet.sheet_state, "charts": _each(chart_data, sheet._charts)}
+        for sheet in book.chartsheets
+    ]
     for series in (series for sheet in sheets for chart in sheet["charts"] for series in chart.get("series", [])):
         if series["title"] is None:  # nothing was stored with the reference
             series["title"] = cell_text(values, series["title_from"] or "")
@@ -80,11 +117,16 @@ def xlsx(data: bytes) -> dict[str, Any]:
 def sheet_data(sheet: Any, values: Any, styles: dict[str, int]) -> dict[str, Any]:
     """One sheet. ``cells`` are ``[row, column, value, type, formula or None, number of its style]``, from 1."""
     cells = []
+    arrays = [cell.value for cell in sheet._cells.values() if isinstance(cell.value, ArrayFormula)]
+    areas = [(CellRange(array.ref).bounds, array.text) for array in arrays]
     for (row, column), cell in sorted(sheet._cells.items()):
         style = json.dumps(style_data(cell)) if cell.has_style else "{}"
         stored = values._cells.get((row, column))
         value, kind = plain(None if stored is None else stored.value)
         formula = getattr(cell.value, "text", cell.value) if cell.data_type == "f" else None
+        if formula is None:
+            formula = next((text for (left, top, right, bottom), text in areas
+                            if left <= column <= right and top <= row <= bottom), None)  # fmt: skip
         if formula is None and cell.data_type == "e":
             kind = "error"
         if stored is not None and stored.data_type == "e":
@@ -100,18 +142,29 @@ def sheet_data(sheet: Any, values: Any, styles: dict[str, int]) -> dict[str, Any
         "merged": sorted(str(area) for area in sheet.merged_cells.ranges),
         "freeze": sheet.freeze_panes,
         "filter": filter_data(sheet.auto_filter),
-        "hidden_rows": sorted(number for number, row in sheet.row_dimensions.items() if row.hidden),
-        "hidden_columns": sorted(name for name, column in dimensions.items() if column.hidden),
+        "hidden_rows": sorted(number for number, row in sheet.row_dimensions.items() if _unseen(row, row.height)),
+        "hidden_columns": [
+            get_column_letter(number)
+            for column in dimensions.values()
+            if _unseen(column, column.width)
+            for number in range(column.min, min(column.max, MAX_COLUMNS) + 1)
+        ],
         "widths": {name: column.width for name, column in dimensions.items() if column.customWidth},
         "tables": {name: table.ref for name, table in sheet.tables.items()},
         "protected": bool(sheet.protection.sheet),
         "conditional": [
-            _safe(rule_data, rule, str(area.sqref)) for area in sheet.conditional_formatting for rule in area.rules
+            *(_safe(rule_data, rule, str(area.sqref)) for area in sheet.conditional_formatting for rule in area.rules),
+            *sheet.unreadable,
         ],
         "validations": _each(validation_data, sheet.data_validations.dataValidation),
         "charts": _each(chart_data, sheet._charts),
         "pivots": _each(pivot_data, sheet._pivots),
     }
+
+
+def _unseen(line: Any, size: float | None) -> bool:
+    """Whether nobody sees a row or column: it is hidden, or thinner than a letter's stroke."""
+    return bool(line.hidden) or (size is not None and size < MIN_SIZE)
 
 
 def cell_text(book: Any, place: str) -> str | None:
@@ -229,7 +282,7 @@ def title(of: Any) -> str | None:
 
 
 def chart_data(chart: Any) -> dict[str, Any]:
-    """A chart: type, titles, legend and series."""
+    """A chart: type, titles, legend, series, and where and how large it is."""
     kind = type(chart).__name__.removesuffix("Chart").removesuffix("3D").removesuffix("Chart").lower()
     direction = getattr(chart, "barDir", None)
     series = [
@@ -247,8 +300,17 @@ def chart_data(chart: Any) -> dict[str, Any]:
         "grouping": getattr(chart, "grouping", None), "legend": chart.legend.legendPos if chart.legend else None,
         "x_title": title(getattr(getattr(chart, "x_axis", None), "title", None)),
         "y_title": title(getattr(getattr(chart, "y_axis", None), "title", None)),
-        "at": [corner.row + 1, corner.col + 1] if corner is not None else None,
+        "at": [corner.row + 1, corner.col + 1] if corner is not None else None, "size": chart_size(chart.anchor),
     }  # fmt: skip
+
+
+def chart_size(anchor: Any) -> tuple[float, float]:
+    """About how wide and high a chart is, in pixels."""
+    if not hasattr(anchor, "to"):
+        return anchor.ext.width / EMU, anchor.ext.height / EMU
+    first, last = anchor._from, anchor.to
+    columns, rows = last.col - first.col, last.row - first.row
+    return columns * 64 + (last.colOff - first.colOff) / EMU, rows * 20 + (last.rowOff - first.rowOff) / EMU
 
 
 def pivot_data(pivot: Any) -> dict[str, Any]:
@@ -260,7 +322,7 @@ def pivot_data(pivot: Any) -> dict[str, Any]:
         return [names[index] for field in fields or () if 0 <= (index := getattr(field, key)) < len(names)]
 
     return {
-        "name": pivot.name, "range": pivot.location.ref,
+        "name": pivot.name, "range": str(CellRange(pivot.location.ref)),
         "source": f"{source.sheet}!{source.ref}" if source and source.ref else getattr(source, "name", None),
         "rows": named(pivot.rowFields, "x"), "columns": named(pivot.colFields, "x"),
         "filters": named(pivot.pageFields, "fld"),
@@ -283,10 +345,14 @@ def _each(read: Any, items: Any) -> list[dict[str, Any]]:
 
 def ods(data: bytes) -> dict[str, Any]:
     """An OpenDocument spreadsheet: names and values only."""
-    from python_calamine import CalamineWorkbook
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
 
     check_archive(data)
     book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = archive.read("content.xml")
+    formulas = b"formula" in content or b"\0" in content  # not in UTF-8, so it may be there
+    visible = {sheet.name: sheet.visible == SheetVisibleEnum.Visible for sheet in book.sheets_metadata}
     sheets = []
     for name in book.sheet_names:
         rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
@@ -296,7 +362,8 @@ def ods(data: bytes) -> dict[str, Any]:
             for c, value in enumerate(row, 1)
             if value not in ("", None)
         ]
-        sheets.append({"name": name, "cells": cells})
+        state = "visible" if visible[name] else "hidden"
+        sheets.append({"name": name, "state": state, "cells": cells, "formulas": formulas})
     return {"sheets": sheets, "order": book.sheet_names, "styles": [{}]}
 
 

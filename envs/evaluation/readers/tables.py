@@ -19,7 +19,7 @@ from deskgym.envs.provision.companions import Companion
 
 MAX_AREA = 5_000_000  # cells of one table, empty ones included
 _RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})?(?::([A-Z]{1,3})([1-9]\d{0,6})?)?")
-_LAST = (1_048_576, 16_384)
+LAST = (1_048_576, 16_384)
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class TableSource:
         range: of a sheet or text file: such as ``A3:D20`` or ``B:D``; all of it if left out.
         header: whether the first row has the columns' names; else they are called A, B, C, ...
         where: a predicate for each of some columns; other rows are left out.
+        hidden: a hidden sheet counts too; else it is a fail, as nobody sees it.
+        given: of a workbook: what its cells get before its formulas are calculated again, as rows by the place of their
+            first cell, such as ``{Rates!B2: [[1.5], [2]]}``: a typed-in number stays what it is, a formula does not.
         query: of a database: a SELECT.
         table: of a database: the name of a table, in place of a query.
         companion: the query goes to this companion's database.
@@ -48,6 +51,8 @@ class TableSource:
     range: str = ""
     header: bool = True
     where: dict[str, Predicate] = field(default_factory=dict)
+    hidden: bool = False
+    given: dict[str, list[list[float | str]]] = field(default_factory=dict)
     query: str = ""
     table: str = ""
     companion: str = ""
@@ -222,6 +227,8 @@ def find_sheet(final: FinalState, source: TableSource) -> dict[str, Any]:
     found = next((sheet for sheet in book["sheets"] if sheet["name"] == name), None)
     if found is None:
         raise CheckFailed(f"{source.name}: {unknown('sheet', str(name), names)}")
+    if found.get("state", "visible") != "visible" and not (source.hidden or source.file):
+        raise CheckFailed(f"{source.name}: the sheet {name!r} is hidden")
     return {"cells": [], **found, "styles": book["styles"]}
 
 
@@ -236,7 +243,9 @@ class Cells:
 def read_sheet(final: FinalState, source: TableSource) -> Cells:
     """The filled cells of a workbook's sheet, or of a text file. Raises CheckFailed."""
     if source.ending in ("xlsx", "ods"):
-        cells = find_sheet(final, source)["cells"]
+        from deskgym.envs.evaluation.readers.recalculated import find_values
+
+        cells = find_values(final, source, source.range)["cells"]
         return Cells({(row, column): value for row, column, value, *_ in cells if value is not None}, True)
     if source.ending not in ("csv", "tsv", "tab", "txt"):
         raise ValueError(f"{source.name!r} is of no kind that can be read: .{source.ending}; see TableSource.path")
@@ -251,7 +260,7 @@ def read_sheet(final: FinalState, source: TableSource) -> Cells:
 
 
 def _from_cells(source: TableSource, cells: Cells) -> Table:
-    top, left, bottom, right = parse_range(source.range) if source.range else (1, 1, *_LAST)
+    top, left, bottom, right = parse_range(source.range) if source.range else (1, 1, *LAST)
     grid: dict[int, dict[int, Any]] = {}
     for (row, column), value in cells.values.items():
         if top <= row <= bottom and left <= column <= right:
@@ -260,7 +269,7 @@ def _from_cells(source: TableSource, cells: Cells) -> Table:
     if not grid:
         raise CheckFailed(f"{what}: {source.range or 'it'} is empty")
     columns = sorted({column for row in grid.values() for column in row})
-    first, last = (left, right) if right < _LAST[1] else (columns[0], columns[-1])
+    first, last = (left, right) if right < LAST[1] else (columns[0], columns[-1])
     if len(grid) > MAX_ROWS or len(grid) * (last - first + 1) > MAX_AREA:
         raise CheckFailed(f"{what}: its {len(grid)} rows of {last - first + 1} columns are too many to compare")
     numbers = sorted(grid)
@@ -287,7 +296,7 @@ def parse_range(text: str) -> tuple[int, int, int, int]:
         raise ValueError(f"{text!r} is no range such as A1:D9, B:C or C5")
     left, top, right, bottom = found.groups()
     first, last = column_number(left), column_number(right or left)
-    end = bottom or (top if not right and top else _LAST[0])
+    end = bottom or (top if not right and top else LAST[0])
     return int(top or 1), first, int(end), last
 
 

@@ -1,6 +1,9 @@
 """LibreOffice Calc: its sheets, its first screen, and one task in a real sandbox."""
 
 import io
+import re
+import time
+import zipfile
 from collections import Counter
 
 import gymnasium as gym
@@ -56,6 +59,44 @@ def test_a_task_from_its_first_screen_to_its_verdict():
         assert _play(env, iter([inner.done]))["score"] == 0
         env.reset(seed=5)
         assert _play(env, inner.oracle())["score"] == 1
+    finally:
+        env.close()
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("old", "score"), [(None, 1), (rb'(<c r="B3"[^>]*>)<v>[^<]*</v>', 0)])
+def test_a_pivot_table_whose_cells_were_written_over(old, score):
+    path = "/home/user/orders.xlsx"
+    env = gym.make("deskgym/DataEngineering-v0", task="calc/pivot", screen_size=(1280, 720), max_steps=60)
+
+    def forged(data):
+        out = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w") as target:
+            for name in source.namelist():
+                content, found = source.read(name), 0
+                if name == "xl/worksheets/sheet2.xml" and old is not None:
+                    content, found = re.subn(old, rb"\1<v>999</v>", content)
+                    assert found == 1
+                target.writestr(name, content)
+        return out.getvalue()
+
+    def saved(machine, before):
+        until = time.monotonic() + 30
+        while (data := machine.get(path)) == before or not zipfile.is_zipfile(io.BytesIO(data)):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        return data
+
+    def script(inner):
+        before = inner.machine.get(path)
+        for action in inner.oracle():
+            if str(action) == str(inner.done):
+                inner.machine.put(path, forged(saved(inner.machine, before)))
+            yield action
+
+    try:
+        env.reset(seed=3)
+        assert _play(env, script(env.unwrapped))["score"] == score
     finally:
         env.close()
 
