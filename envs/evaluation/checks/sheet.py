@@ -15,13 +15,12 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.sheet_objects import Wanted, bare_reference, lacks_of
 from deskgym.envs.evaluation.checks.state import lookup
-from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import listed
 from deskgym.envs.evaluation.readers.recalculated import find_values
 from deskgym.envs.evaluation.readers.tables import TableSource, column_name, find_sheet, parse_range, read_workbook
 
-Outcome = tuple[bool, str]
 MAX_CELLS = 100_000
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 _REFERENCE = re.compile(r"(?:(?:'[^']+'|[\w.]+)!)?\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")

@@ -11,12 +11,11 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.evaluator import CheckFunction
+from deskgym.envs.evaluation.evaluator import CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate, plain, same
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, listed
 from deskgym.envs.evaluation.readers.tables import TableSource, find_sheet, parse_range, read_table, read_workbook
 
-Outcome = tuple[bool, str]
 MIN_CHART = 32  # pixels each way
 Wanted = Predicate | bool | float | str | None
 """A property as a task file writes it: a predicate or a value; texts are compared without case and spacing."""
