@@ -44,6 +44,7 @@ class EpisodeResult:
         step_ms: the median step, in ms, or None without steps.
         message: what went wrong, for "error" and "fault"; the checks that failed, for "failed".
         verdict: as in ``info["verdict"]``, or None.
+        began: whether the task could be set up.
     """
 
     task: str
@@ -55,6 +56,7 @@ class EpisodeResult:
     step_ms: float | None = None
     message: str = ""
     verdict: Mapping[str, Any] | None = field(default=None, repr=False)
+    began: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-able data."""

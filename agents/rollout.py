@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.base import EpisodeResult, Outcome, run_episode
-from deskgym.envs.errors import DeskgymError, MachineError, TaskError
+from deskgym.envs.errors import DeskgymError, MachineError, SetupError, TaskError
 from deskgym.wrappers.recording.record_episode import RecordEpisode
 from deskgym.wrappers.recording.recording import RecordingError
 
@@ -51,4 +51,5 @@ def rollout(
             steps=int(getattr(env.unwrapped, "_steps", 0)),
             seconds=time.perf_counter() - start,
             message=f"{name}{error}",
+            began=not isinstance(error, (MachineError, SetupError)),
         )

@@ -84,7 +84,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
     """One run; returns what the JSON has.
 
     Raises:
-        SetupError: a task's programs did not come up, on three machines.
+        SetupError: a task's programs did not come up, on two machines.
         MachineError: no machine could be had.
     """
     with _own_temporary_folder() as temporary, progress(quiet) as bar:

@@ -133,7 +133,7 @@ class DesktopEnv(MachineEnv):
 
         Raises:
             TaskError: no such task or split.
-            SetupError: the task's setup failed, on three fresh machines.
+            SetupError: the task's setup failed, on two fresh machines.
             MachineError: no machine could be had, after three tries.
         """
         super().reset(seed=seed)

@@ -104,7 +104,7 @@ class EpisodeRunner:
             been done ahead.
 
         Raises:
-            SetupError: the task's setup failed, on three fresh machines.
+            SetupError: the task's setup failed, on two fresh machines.
             MachineError: no machine could be had, after three tries.
         """
         ready, seen, timing = self.manager.open(self.current, look)

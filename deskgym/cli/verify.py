@@ -198,7 +198,7 @@ def play_attempts(
         episodes = bar.add_task("episodes", total=len(attempts) * resets)
         for report in running:
             bar.update(episodes, advance=resets, description=f"{report.attempt.task} {report.attempt.agent}")
-            for problem in () if report.attempt.agent.startswith("mutant:") else report.problems:
+            for problem in () if report.skipped or report.attempt.agent.startswith("mutant:") else report.problems:
                 note(f"{report.attempt.task}: {problem}")
             each(report)
 
@@ -212,15 +212,16 @@ def _retry(
 ) -> list[str]:
     """Play once more, alone, what went wrong and may be a busy machine's doing; what passes then is named as flaky."""
     again = [report for each in reports.values() for report in each if report.problems and report.may_be_luck]
-    before = {report.attempt: report.problems for report in again}
+    before = {report.attempt: report for report in again}
     for report in again:
         reports[report.attempt.task].remove(report)
     flaky: list[str] = []
 
     def second(report: AttemptReport) -> None:
         keep(report)
-        if not report.problems:
-            flaky.append(f"{report.attempt.task}: {before[report.attempt][0]}")
+        first = before[report.attempt]
+        if not report.problems and not first.skipped:
+            flaky.append(f"{report.attempt.task}: {first.problems[0]}")
             note(f"flaky, passed when it was played once more: {flaky[-1]}")
 
     play_attempts(arguments, list(before), resets, seed, 1, second)

@@ -7,9 +7,10 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from deskgym.agents.base import EpisodeResult
 from deskgym.agents.loading import make_agent
 from deskgym.agents.rollout import rollout
-from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
+from deskgym.task_suites.core.verify.attempts import SKIPPED, Attempt, AttemptReport
 from deskgym.workers import run_jobs
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def verify(
 ) -> Generator[AttemptReport, None, None]:
     """Play every attempt ``resets`` times, each with a seed of its own, and yield the reports as they are done.
 
-    The attempts share an environment, as an agent's episodes do.
+    The attempts share an environment, as an agent's episodes do. Where a task's machine or setup fails, its other
+    episodes and attempts are not played: they would wait for the same deadlines.
 
     Args:
         make_env: builds an environment; picklable if there are workers.
@@ -53,10 +55,16 @@ def _play_share(make_env: MakeEnv, resets: int, seed: int, attempts: Sequence[At
 def _play_all(
     make_env: MakeEnv, resets: int, seed: int, attempts: Sequence[Attempt]
 ) -> Generator[AttemptReport, None, None]:
+    broken: set[str] = set()
     with closing(make_env()) as env:
         for attempt in attempts:
             results = []
             for k in range(resets):
+                if attempt.task in broken:
+                    break
                 agent = make_agent(attempt.agent)
                 results.append(rollout(env, agent, seed=seed + k, options={"task": attempt.task}))
-            yield AttemptReport(attempt, tuple(results))
+                if not results[-1].began:
+                    broken.add(attempt.task)
+            skipped = EpisodeResult(attempt.task, None, "unfinished", None, 0, 0.0, message=SKIPPED)
+            yield AttemptReport(attempt, tuple(results or [skipped]))

@@ -15,7 +15,7 @@ from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
-from deskgym.envs.provision.pool import TRIES, PoolConfig, Ready, WarmPool, count_fault, is_lasting
+from deskgym.envs.provision.pool import PoolConfig, Ready, WarmPool, count_fault, gives_up
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class MachineManager:
             What was made ready, the first observation, and ms per phase.
 
         Raises:
-            SetupError: the setup failed, on three fresh machines.
+            SetupError: the setup failed, on two fresh machines.
             MachineError: no machine could be had, after three tries; after one where something has to be installed.
         """
         clock = Clock()
@@ -115,7 +115,7 @@ class MachineManager:
                     self._discard(ready.setup_key, self.stats)
                 self.fail(error)
                 failures += 1
-                if failures == TRIES or is_lasting(error):
+                if gives_up(error, failures):
                     raise
                 ready, clock = None, Clock()
             except BaseException:

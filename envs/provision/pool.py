@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
+from itertools import count
 from typing import Any, TypeVar
 
 from deskgym.envs.episode import TaskLike
@@ -13,7 +14,8 @@ from deskgym.envs.errors import MachineError, SetupError, near
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.memory import available_memory
 
-TRIES = 3  # a machine that breaks in reset, or on which the setup fails, is replaced this often
+TRIES = 3  # so many machines may break in a reset
+SETUP_TRIES = 2  # on so many a setup may fail: what fails twice is mostly the task's mistake, after a long deadline
 T = TypeVar("T")
 
 
@@ -124,7 +126,7 @@ class WarmPool:
         """The desktop that was prepared for a task, waiting for one in the making; None if there is none.
 
         Raises:
-            SetupError: the setup failed, on three fresh machines.
+            SetupError: the setup failed, on two fresh machines.
             MachineError: no machine could be had.
         """
         entry = self._pop(task.id)
@@ -190,16 +192,16 @@ class WarmPool:
         made = _Made()
         if available_memory() < self.config.reserve_mb << 20:
             return made
-        for attempt in range(TRIES):
+        for attempt in count(1):
             made.stats["starts"] += 1
-            made.stats["repairs"] += attempt > 0
+            made.stats["repairs"] += attempt > 1
             try:
                 made.ready, made.error = self._prepare(task, made.stats), None
                 break
             except (MachineError, SetupError) as error:
                 count_fault(made.stats, error)
                 made.error = error
-                if is_lasting(error):
+                if gives_up(error, attempt):
                     break
         return made
 
@@ -218,9 +220,11 @@ def count_fault(stats: Counter[str], error: MachineError | SetupError) -> None:
     stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
 
 
-def is_lasting(error: MachineError | SetupError) -> bool:
-    """Whether another machine would end the same."""
-    return isinstance(error, MachineError) and error.lasting
+def gives_up(error: MachineError | SetupError, failures: int) -> bool:
+    """Whether no other machine is tried after so many failures: it would end the same."""
+    if isinstance(error, SetupError):
+        return failures >= SETUP_TRIES
+    return error.lasting or failures >= TRIES
 
 
 def _stop(future: Future[_Made]) -> _Made:

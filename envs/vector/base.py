@@ -95,7 +95,7 @@ class ClientVectorEnv(VectorEnv[Any, Any, Any], Generic[Client]):
 
         Raises:
             ActionError: an action is not legal, see ``DesktopEnv.step``; ``recv`` has the steps of the others.
-            SetupError: an autoreset failed, on three fresh machines; ``recv`` has the steps of the others.
+            SetupError: an autoreset failed, on two fresh machines; ``recv`` has the steps of the others.
             MachineError: no machine or no worker could be had; ``recv`` has the steps of the others.
         """
         self.send(actions)

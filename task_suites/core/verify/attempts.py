@@ -38,6 +38,10 @@ class Attempt:
     expected: float
 
 
+SKIPPED = "not played: the task could not be set up before"
+"""The message of an attempt that would only wait for the same deadline again."""
+
+
 @dataclass(frozen=True)
 class AttemptReport:
     """An attempt and how its episodes went, one per reset."""
@@ -62,6 +66,11 @@ class AttemptReport:
     def good(self) -> int:
         """Episodes that went as they must."""
         return len(self.results) - len(self.problems)
+
+    @property
+    def skipped(self) -> bool:
+        """Whether it was not played."""
+        return all(result.message == SKIPPED for result in self.results)
 
     @property
     def may_be_luck(self) -> bool:

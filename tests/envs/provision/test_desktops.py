@@ -303,7 +303,7 @@ def test_a_setup_that_fails_keeps_nothing(make, monkeypatch):
     monkeypatch.setattr(Task, "prepare", fails)
     with pytest.raises(SetupError, match="no window"):
         env.reset(**task(0))
-    assert len(ran) == 3 and len(env.manager.kept) == 0
+    assert len(ran) == 2 and len(env.manager.kept) == 0
     monkeypatch.undo()
     play(env, **task(0))
 
