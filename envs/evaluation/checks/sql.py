@@ -13,6 +13,7 @@ from json import dumps
 from typing import Any
 
 from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import ServiceError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome, Start, with_baseline
@@ -215,7 +216,7 @@ def diff(
         now: Contents = final.read_once(
             f"now:{key}", lambda _: _read(final, companion, path, database, ignore or [], limit)
         )
-    except ValueError as error:  # it could be read at the start
+    except (ValueError, ServiceError) as error:  # it could be read at the start
         raise CheckFailed(f"{companion or path}: {error}") from None
     done = [change for name in sorted({*base, *now}) for change in changed_rows(name, base, now, ignore or [])]
     wanted = [change for change in changes for _ in range(change.count)]

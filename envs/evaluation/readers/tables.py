@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import ServiceError
 from deskgym.envs.evaluation.calls import HostFile, shown, unknown, written
 from deskgym.envs.evaluation.evaluator import CheckFailed, Start
 from deskgym.envs.evaluation.predicates import Predicate, plain
@@ -182,7 +183,16 @@ def find_companion(start: Start, name: str) -> Companion:
 def ask_companion(final: FinalState, source: TableSource, query: str) -> dict[str, Any]:
     """What a companion's database answers: columns and rows, asked once per query."""
     key, database = f"sql:{source.companion}:{source.database}:{query}", source.database or None
-    rows = final.read_once(key, lambda _: find_companion(final, source.companion).sql(query, database=database))
+
+    def ask(_: object) -> list[dict[str, Any]]:
+        companion = find_companion(final, source.companion)
+        try:
+            return companion.sql(query, database=database)
+        except ServiceError as error:
+            companion.sql(query, database=database, base=True)  # raises what is wrong with the query itself
+            raise CheckFailed(str(error)) from None
+
+    rows = final.read_once(key, ask)
     columns = list(rows[0]) if rows else []
     return {"columns": columns, "rows": [[row[column] for column in columns] for row in rows]}
 

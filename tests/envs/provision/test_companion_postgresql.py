@@ -6,13 +6,16 @@ from collections import Counter
 
 import pytest
 
+from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import AnswerTooLarge, ServiceDown, ServiceError
-from deskgym.envs.evaluation.evaluator import Check
+from deskgym.envs.evaluation.checks import CHECKS
+from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.companions import Daemon, Postgresql, Ready, ServiceSpec
+from deskgym.task_suites.core.task import Task
 
 BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"))), "")
 pytestmark = pytest.mark.sandbox
@@ -204,9 +207,13 @@ CREATE TABLE baits AS SELECT 'x'::trap AS bait;
 """
 
 
-def test_what_an_account_has_queries_run_has_no_rights(desktop):
+def test_what_an_account_has_queries_run_has_no_rights_and_is_no_error(desktop):
+    changes = Check.bound("sql.diff", CHECKS["sql.diff"], {"changes": [], "companion": "store"})
+    Task("demo/x", "Do it.", Evaluator([changes]), None).prepare(desktop)
+    assert changes(FinalState(desktop, "done")).outcome == "pass"
     done = as_clerk(desktop, TRAP)
     assert done.returncode == 0, done.stderr
     with pytest.raises(ServiceError, match="must be superuser"):
         desktop.companions["store"].sql("SELECT * FROM baits")
+    assert changes(FinalState(desktop, "done")).outcome == "fail"
     assert desktop.companions["store"].run(["test", "-e", "/tmp/sprung"]).returncode == 1

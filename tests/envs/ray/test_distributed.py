@@ -1,5 +1,6 @@
 """DistributedEnvs on a cluster of Ray nodes here: the same batches, whole episodes, lost workers and lost nodes."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -127,7 +128,7 @@ class Nodes:
         """Remove a node, and wait for the end of the environments' workers on it, which follow it on their own."""
         self.remove(node_id)
         pids = [place.pid for place in envs.places if place.node == node_id]
-        wait_until(lambda: not any(map(psutil.pid_exists, pids)), "the node's workers have ended")
+        wait_for_end(lambda: pids, "the node's workers")
 
     def mend(self):
         while len(self.workers) < 2:
@@ -145,7 +146,7 @@ def running():
     nodes = Nodes()
     yield nodes
     nodes.close()
-    wait_until(lambda: set(psutil.Process().children()) <= others, "nothing is left of the cluster")
+    wait_for_end(lambda: [p.pid for p in set(psutil.Process().children()) - others], "the cluster")
 
 
 @pytest.fixture
@@ -168,7 +169,25 @@ def start(nodes):
         pids = [place.pid for place in envs.places]
         envs.close()
         envs.close()
-        wait_until(lambda pids=pids: not any(map(psutil.pid_exists, pids)), "the actors have ended")
+        wait_for_end(lambda pids=pids: pids, "the actors")
+
+
+def wait_for_end(pids, what):
+    """Wait until none of these runs. One that nobody has collected yet has ended, too."""
+
+    def running():
+        found = []
+        for pid in pids():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process = psutil.Process(pid)
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    found.append((pid, process.status(), " ".join(process.cmdline())[:200]))
+        return found
+
+    try:
+        wait_until(lambda: not running(), f"{what} ended")
+    except AssertionError as error:
+        raise AssertionError(f"{error}; there are {running()}") from None
 
 
 def wait_until(condition, what, seconds=60):

@@ -98,6 +98,17 @@ def test_a_shop(desktop) -> None:
 
 
 @pytest.mark.sandbox
+def test_what_the_agent_made_unreadable_fails_and_is_no_error(desktop) -> None:
+    item = {"companion": "shop", "query": "SELECT item FROM orders WHERE id = 1"}
+    wrong = check("sql", companion="shop", query="SELECT nothing FROM orders", rows=[])
+    checks = check("sql", **item, rows=[["tea"]]), check("sql.diff", companion="shop", changes=[]), wrong
+    started(desktop, *checks)
+    desktop.companions["shop"].execute("DROP TABLE orders; CREATE TABLE orders (it)")
+    final = FinalState(desktop, "done")
+    assert [one(final).outcome for one in checks] == ["fail", "fail", "error"]
+
+
+@pytest.mark.sandbox
 def test_a_check_without_its_baseline_is_an_error(desktop) -> None:
     desktop.baselines = {}
     result = check("sql.diff", companion="shop", changes=[])(FinalState(desktop, "done"))
