@@ -16,7 +16,7 @@ deskgym bench --from out/bench/bench.json --write-docs page.md
 ```
 
 It needs `kalgebra`; `peers` also takes `mousepad` and `python3-pyatspi` (`make setup-test` installs them), and for
-MiniWoB++ `pip install 'deskgym[bench]'` and `apt install chromium chromium-driver`. What is missing is skipped.
+MiniWoB++ `pip install -e '.[bench]'` and `apt install chromium chromium-driver`. What is missing is skipped.
 Run it on a machine that does nothing else: a step of ours holds a quiet window (`SettlePolicy`) that no load
 stretches, while what it is compared with is mostly computing. What is compared is measured in the same run and in
 turn. Tables give the median and the 5th to 95th percentile of n samples.

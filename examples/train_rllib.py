@@ -1,6 +1,6 @@
 """RLlib's PPO learns a KAlgebra task on desktops that Ray spreads over a cluster, or over this machine alone.
 
-    pip install 'deskgym[ray,rl]'
+    pip install -e '.[ray,rl]'
     python examples/train_rllib.py                                      # some 15 minutes on 2 cores
     python examples/train_rllib.py --smoke                              # about a minute: does it run here?
     RAY_ADDRESS=head:6379 python examples/train_rllib.py --envs 256     # on your cluster

@@ -117,6 +117,6 @@ class FileChecker:
             return self._note(str(error), "params")
         self._note(
             f"no instance of {SPLIT_DRAWS} is in the split {sorted(missing)[0]!r}: give it a larger share, more values "
-            f"to draw, or choose another split_salt than {file.split_salt}",
+            f"to draw, choose another split_salt than {file.split_salt}, or write splits: {{train: 1}}",
             "splits" if "splits" in self._document.data else "params",
         )

@@ -1,5 +1,6 @@
-"""docs/programs.md does what it says: its program is found, its task is proven in a sandbox, its example runs."""
+"""docs/programs.md and docs/services.md do what they say: programs are found, tasks are proven, examples run."""
 
+import doctest
 import os
 import re
 import shlex
@@ -11,13 +12,21 @@ import pytest
 
 from deskgym.task_suites import load_suite
 
-PAGE = (Path(__file__).parents[3] / "docs" / "programs.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "programs.md").read_text()
+SERVICES = (DOCS / "services.md").read_text()
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def page():
+    """The page that a test is about, unless it names another one."""
+    return PAGE
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, page):
     """A folder with the files of the page."""
-    for name, text in re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):
+    for name, text in re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -39,9 +48,13 @@ def test_the_program_and_its_task_are_found(here):
 
 
 @pytest.mark.sandbox
-def test_the_commands_of_the_page_work(here):
-    commands = re.findall(r"^\$ deskgym (.*)$", PAGE, re.MULTILINE)
-    assert len(commands) == 2
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(PAGE, id="programs"), pytest.param(SERVICES, id="services", marks=pytest.mark.slow)],
+)
+def test_the_commands_of_the_page_work(here, page):
+    commands = re.findall(r"^\$ deskgym (.*)$", page, re.MULTILINE)
+    assert commands[-1].startswith("verify ")
     for command in commands:
         done = python(here, "-m", "deskgym.cli", *shlex.split(command))
         assert done.returncode == 0, done.stderr + done.stdout
@@ -53,7 +66,14 @@ def test_the_python_of_the_page_runs(here):
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     done = python(here, "-c", code)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"mousepad/words#\d+ 1024\n", done.stdout)
+    first, *elements = done.stdout.splitlines()
+    assert re.fullmatch(r"mousepad/words#\d+ 1024", first)
+    assert any("\tframe\t" in line and "Mousepad" in line for line in elements)
+
+
+def test_the_services_of_the_page_are_legal():
+    result = doctest.testfile(str(DOCS / "services.md"), module_relative=False)
+    assert result.attempted > 0 and result.failed == 0
 
 
 def test_every_part_of_a_program_is_in_the_page():
