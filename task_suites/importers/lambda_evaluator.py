@@ -66,16 +66,14 @@ class Closure:
 
 
 class Evaluator:
-    """One call of one lambda: the budget it draws on and the functions it may call."""
+    """One call of one lambda: the budget it draws on and the imported functions it may call."""
 
     def __init__(
         self,
         budget: Budget,
-        functions: Mapping[str, Callable[..., Any]],
         imported: Mapping[str, Callable[..., Any]],
     ) -> None:
         self._budget = budget
-        self._functions = functions
         self._imported = imported
         self._calls = 0
 
@@ -249,9 +247,6 @@ class Evaluator:
         return callee
 
     def _builtin(self, name: str) -> Callable[..., Any]:
-        extra = self._functions.get(name)
-        if extra is not None:
-            return extra
         if name not in FUNCTIONS:
             raise NameError(f"name {name!r} is not defined")
         return lambda *args, **options: FUNCTIONS[name](self._budget, *args, **options)

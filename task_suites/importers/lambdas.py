@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -59,13 +59,12 @@ class Lambda:
     where: str = field(compare=False)
     parameters: tuple[str, ...] = field(compare=False)
     _node: ast.Lambda = field(compare=False, repr=False)
-    _functions: Mapping[str, Callable[..., Any]] = field(compare=False, repr=False)
     _now: Callable[[], datetime] = field(compare=False, repr=False)
     _limits: Limits = field(compare=False, repr=False)
 
     def __call__(self, *args: Any) -> Any:
         """The lambda's value for ``args``, which are plain data: what a JSON file can hold."""
-        evaluator = Evaluator(Budget(self._limits), self._functions, imported_functions(self._now))
+        evaluator = Evaluator(Budget(self._limits), imported_functions(self._now))
         try:
             value = Closure(evaluator, self._node, None)(*args)
             if isinstance(value, Iterator | Closure):
@@ -85,7 +84,6 @@ def compile_lambda(
     where: str = "lambda",
     *,
     arity: int | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
     now: Callable[[], datetime] = datetime.now,
     limits: Limits | None = None,
 ) -> Lambda:
@@ -99,8 +97,6 @@ def compile_lambda(
         source: the text, such as ``"lambda dump: dump['time']['scale']"``.
         where: the file and key it stands in; every message begins with it.
         arity: how many parameters it must have; None for any number.
-        functions: more functions that it may call, by name. They are trusted, and
-            get the arguments as they are.
         now: the clock behind ``datetime.datetime.today()``.
         limits: how much one call may do.
 
@@ -108,7 +104,6 @@ def compile_lambda(
         LambdaError: the text is not a lambda, or has a node, name, function or method outside the language.
     """
     limits = limits or Limits()
-    functions = dict(functions or {})
     if len(source) > limits.source:
         raise _error(where, source, f"has {len(source)} characters, limit {limits.source}", "limit")
     try:
@@ -122,7 +117,7 @@ def compile_lambda(
     if not isinstance(node, ast.Lambda):
         raise _error(where, source, f"must be a lambda, is a {type(node).__name__}", "syntax")
     try:
-        _check(node, set(functions), limits)
+        _check(node, limits)
     except LambdaError as error:
         raise _error(where, source, str(error), error.kind) from error
     except RecursionError as error:
@@ -130,14 +125,14 @@ def compile_lambda(
     parameters = tuple(arg.arg for arg in node.args.args)
     if arity is not None and len(parameters) != arity:
         raise _error(where, source, f"must take {arity} parameters, takes {len(parameters)}", "syntax")
-    return Lambda(source, where, parameters, node, functions, now, limits)
+    return Lambda(source, where, parameters, node, now, limits)
 
 
 def _error(where: str, source: str, message: str, kind: ErrorKind) -> LambdaError:
     return LambdaError(f"{where}: {message}, in {source[:200]!r}", kind)
 
 
-def _check(root: ast.Lambda, extra: set[str], limits: Limits) -> None:
+def _check(root: ast.Lambda, limits: Limits) -> None:
     """LambdaError on the first node that is outside the language."""
     nodes = list(_walk(root, limits.depth))
     bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
@@ -145,18 +140,17 @@ def _check(root: ast.Lambda, extra: set[str], limits: Limits) -> None:
     for name in bound:
         if name.startswith("__"):
             raise _forbidden(f"the name {name!r}")
-    functions = extra | set(FUNCTIONS)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
         if type(node) not in NODES and type(node) not in _OPERATORS | _STRUCTURE:
             raise _forbidden(type(node).__name__)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in bound:
-            if node.id not in functions:
+            if node.id not in FUNCTIONS:
                 raise _forbidden(f"the name {node.id!r}")
             if id(node) not in called:
                 raise _forbidden(f"the function {node.id!r} other than in a call")
         elif isinstance(node, ast.Call):
-            _check_call(node, extra)
+            _check_call(node)
         elif isinstance(node, ast.Attribute) and id(node) not in called and dotted(node) not in CONSTANTS:
             raise _forbidden(f"the attribute {node.attr!r}")
         elif isinstance(node, ast.Constant):
@@ -183,7 +177,7 @@ def _walk(root: ast.Lambda, depth_limit: int) -> Iterator[ast.AST]:
         rest.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
 
 
-def _check_call(node: ast.Call, extra: set[str]) -> None:
+def _check_call(node: ast.Call) -> None:
     path = dotted(node.func)
     name = path or (node.func.id if isinstance(node.func, ast.Name) else "")
     if path is not None and path not in _IMPORTED:
@@ -193,7 +187,7 @@ def _check_call(node: ast.Call, extra: set[str]) -> None:
     if not isinstance(node.func, ast.Attribute | ast.Name | ast.Lambda):
         raise _forbidden(f"a call of {type(node.func).__name__}")
     for keyword in node.keywords:
-        if keyword.arg is None or (name not in extra and keyword.arg not in KEYWORDS.get(name, ())):
+        if keyword.arg not in KEYWORDS.get(name, ()):
             raise _forbidden(f"the keyword argument {keyword.arg or '**'!r}")
 
 

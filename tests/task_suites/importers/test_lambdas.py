@@ -73,12 +73,6 @@ def test_clock():
     assert run(source) == datetime.today().strftime("%Y-%m-%d")
 
 
-def test_extra_functions():
-    assert run("lambda x: twice(x, by=2)", 4, functions={"twice": lambda x, by: x * by}) == 8
-    with pytest.raises(LambdaError, match="'twice'"):
-        compile_lambda("lambda x: twice(x)")
-
-
 @pytest.mark.parametrize(
     ("source", "names"),
     [
