@@ -17,7 +17,7 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 
 MAX_BYTES = 4 << 20
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+UNUSABLE = re.compile("[\0\ud800-\udfff]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAMES = {str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list"}
 
@@ -61,7 +61,7 @@ class JsonFile:
             if path.stat().st_size > MAX_BYTES:
                 raise ValueError(f"has more than {MAX_BYTES} bytes, too many for a task file")
             text = path.read_text(encoding="utf-8-sig")
-            data = json.loads(text, parse_constant=_no_constant)
+            data = json.loads(text, parse_constant=no_constant)
             self._locate(text)
         except json.JSONDecodeError as error:
             self.problems.append(Problem(name, error.lineno, "", f"is not JSON: {error.msg}, column {error.colno}"))
@@ -104,7 +104,7 @@ class JsonFile:
 
         def value(token: str, path: str) -> None:
             self._lines.setdefault(path, line)
-            if "\\u" in token and _UNUSABLE.search(json.loads(token)):
+            if "\\u" in token and UNUSABLE.search(json.loads(token)):
                 self.problems.append(Problem(self.name, line, path, "has a NUL or half of a surrogate pair in it"))
             count = 0
             while token == "[" and (inner := next(stream)) != "]":
@@ -324,5 +324,6 @@ def one_of(choices: tuple[object, ...]) -> str:
     return f"{', '.join(rest)} or {last}" if rest else last
 
 
-def _no_constant(name: str) -> None:
+def no_constant(name: str) -> None:
+    """Refuses NaN and infinities, which JSON does not have."""
     raise ValueError(f"{name} is not a JSON number")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from deskgym.task_suites.importers.json_files import Fields, Json, JsonFile, Problem, described
+from deskgym.task_suites.importers.json_files import UNUSABLE, Fields, Json, JsonFile, Problem, described, no_constant
 
 MAX_LINE = 32 << 20
-_UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class JsonLine(JsonFile):
@@ -24,7 +22,7 @@ class JsonLine(JsonFile):
         self.problems: list[Problem] = []
         self.data: Json = None
         try:
-            data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=self._object)
+            data = json.loads(text, parse_constant=no_constant, object_pairs_hook=self._object)
         except json.JSONDecodeError as error:
             self.fault("", f"is not JSON: {error.msg}, column {error.colno}")
         except (ValueError, RecursionError) as error:
@@ -82,11 +80,7 @@ def optional_text(fields: Fields, key: str) -> str:
 
 def _unusable(value: Json) -> bool:
     if isinstance(value, str):
-        return _UNUSABLE.search(value) is not None
+        return UNUSABLE.search(value) is not None
     if isinstance(value, dict):
         return any(_unusable(item) for item in (*value, *value.values()))
     return isinstance(value, list) and any(_unusable(item) for item in value)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
