@@ -219,8 +219,7 @@ class DesktopEnv(MachineEnv):
 
     def attempt(self, attempt: str | Script) -> Iterator[Any]:
         """Actions of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
-        script = self.episodes.current.wrong_attempts[attempt] if isinstance(attempt, str) else attempt
-        return self.scripted(script(self.screen))
+        return self.scripted(self._script(attempt)(self.screen))
 
     @property
     def done(self) -> Any:

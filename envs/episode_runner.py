@@ -129,7 +129,8 @@ class EpisodeRunner:
     def require_running(self) -> None:
         """Raise ResetNeeded when the episode is over."""
         if self.over:
-            raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
+            why = "the episode is over" if self.task else "there is no running episode"
+            raise gymnasium.error.ResetNeeded(f"{why}: call reset() first")
 
     def count_step(self, performed: Performed) -> tuple[Stop | None, str | None]:
         """Count a step, and say whether the episode ends with it, how, and with which answer."""

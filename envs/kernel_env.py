@@ -183,8 +183,7 @@ class KernelEnv(MachineEnv):
 
     def attempt(self, attempt: str | Callable[[Any], Iterator[str]]) -> Iterator[str]:
         """Texts of a wrong attempt or of a script; see ``MachineEnv.attempt``."""
-        script = self.episodes.current.wrong_attempts[attempt] if isinstance(attempt, str) else attempt
-        return script(None)
+        return self._script(attempt)(None)
 
     @property
     def done(self) -> str:

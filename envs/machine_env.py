@@ -16,7 +16,7 @@ from deskgym.envs.action.form import ActionForm, Performed
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import FinalState, TaskLike
 from deskgym.envs.episode_runner import EpisodeRunner
-from deskgym.envs.errors import ActionError, InvalidAction, MachineError
+from deskgym.envs.errors import ActionError, InvalidAction, MachineError, near
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.provision.manager import MachineManager
@@ -85,6 +85,13 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     @abstractmethod
     def attempt(self, attempt: str | Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
         """Actions of one of the current task's wrong attempts by name (raises KeyError), or of any other script."""
+
+    def _script(self, attempt: str | Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+        known = self.episodes.current.wrong_attempts
+        if isinstance(attempt, str) and attempt not in known:
+            legal = ", ".join(map(repr, known)) or "none"
+            raise KeyError(f"no wrong attempt {attempt!r}; this task has {legal}{near(attempt, known)}")
+        return known[attempt] if isinstance(attempt, str) else attempt
 
     @property
     @abstractmethod

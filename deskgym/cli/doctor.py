@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
@@ -59,7 +57,7 @@ def suite_checks() -> Iterator[CheckUp]:
             else:
                 yield CheckUp(program.title, "ok", f"installed, for {entry.name}")
         if entry.extra and (wanted := missing_of(entry.extra)):
-            fix = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
-            yield CheckUp(entry.name, "warn", f"missing: {', '.join(map(distribution, wanted))}", fix)
+            found = f"missing: {', '.join(map(distribution, wanted))}"
+            yield CheckUp(entry.name, "warn", found, f"deskgym install {entry.name}")
         elif entry.check_up:
             yield from import_place(entry.check_up)()

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "suite",
         metavar="SUITE",
-        help=f"{', '.join(SUITES)}; a program, such as kalgebra; or what machines need: {', '.join(ALONE)}",
+        help=f"{', '.join(SUITES)}; a folder of your own tasks; a program, such as kalgebra; or what machines need: "
+        f"{', '.join(ALONE)}",
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")

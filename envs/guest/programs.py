@@ -100,8 +100,12 @@ class Programs:
                 user=user,
                 stdio=(null, log_write, log_write),
             )
-        except BaseException:
+        except BaseException as error:
             os.close(log_read)
+            if isinstance(error, FileNotFoundError) and error.filename == argv[0]:
+                raise LaunchFailed(
+                    f"no program {argv[0]!r} in the machine; install its package, and name it in a program's `packages`"
+                ) from error
             raise
         finally:
             os.close(null)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from deskgym.envs.errors import near
@@ -16,6 +17,9 @@ MACHINES = {
     "fake": "deskgym.envs.machines.fake.machine:FakeMachine",
 }
 """Kind → where its class is; imported only when it is asked for."""
+
+NEEDED = {"qemu": ("qemu.qmp", "vm"), "vnc": ("vncdotool", "vnc")}
+"""Kind → the library that it needs, and the extra of this package that has it."""
 
 
 def create_machine(kind: str, config: MachineConfig | None = None, **options: Any) -> Machine:
@@ -36,6 +40,9 @@ def create_machine(kind: str, config: MachineConfig | None = None, **options: An
             f"unknown machine {kind!r}; legal are {', '.join(MACHINES)}, or 'module:Class' of your own"
             f"{near(kind, MACHINES)}"
         )
+    library, extra = NEEDED.get(kind, ("", ""))
+    if library and not _is_installed(library):
+        raise ValueError(f"machine={kind!r} needs {library}: pip install 'deskgym[{extra}]'")
     try:
         machine_class = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -46,6 +53,13 @@ def create_machine(kind: str, config: MachineConfig | None = None, **options: An
         return machine_class(config, **options)
     except TypeError as error:
         raise ValueError(f"machine {kind!r} does not take the options {sorted(options)}: {error}") from error
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # of the package that it is in
+        return False
 
 
 __all__ = ["MACHINES", "CommandResult", "Machine", "MachineConfig", "Snapshot", "create_machine"]

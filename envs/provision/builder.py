@@ -77,8 +77,8 @@ class MachineBuilder:
         if needs.packages and self._runs_host_programs and (missing := missing_packages(needs.packages)):
             programs = ", ".join(needs.programs) or "a program of the task"
             raise MachineError(
-                f"{programs} is not installed: there is no Debian package {', '.join(missing)} here; run `deskgym "
-                f"install` with the suite's name or folder, or `sudo apt-get install {' '.join(missing)}`",
+                f"{programs} is not installed: the Debian package {', '.join(missing)} is not installed here; run "
+                f"`deskgym install` with the suite's name or folder, or `sudo apt-get install {' '.join(missing)}`",
                 kind="not_installed",
             )
 

@@ -249,4 +249,4 @@ def test_install_adds_what_is_missing_of_python(cli, monkeypatch, tmp_path):
 
     (outcome,) = [check for check in suite_checks() if check.name == "table_analysis"]
     assert outcome.status == "warn" and outcome.found == "missing: no-such-thing, nor-this"
-    assert outcome.fix.endswith("-m pip install 'no-such-thing>=2' nor-this==1")
+    assert outcome.fix == "deskgym install table_analysis"

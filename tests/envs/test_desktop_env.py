@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.performance import benchmark_step
 
 import deskgym  # noqa: F401  (registers the ids)
+from deskgym.envs import machines
 from deskgym.envs.action.actions import Action
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, GuestLost, MachineError, TaskError
@@ -145,6 +146,22 @@ def test_an_illegal_action_raises_and_the_episode_goes_on(action):
         env.step(action)
     assert env.step({"action": "click", "x": 1, "y": 1})[4]["step"] == 1
     env.close()
+
+
+def test_what_is_not_there_is_said_with_what_is():
+    env = make()
+    with pytest.raises(gym.error.ResetNeeded, match="there is no running episode: call reset"):
+        env.step(env.action_space.sample())
+    env.reset(seed=0)
+    with pytest.raises(KeyError, match="no wrong attempt 'nope'; this task has '"):
+        env.unwrapped.attempt("nope")
+    env.close()
+
+
+def test_a_machine_whose_library_is_missing_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(machines.NEEDED, "qemu", ("no_such.library", "vm"))
+    with pytest.raises(ValueError, match=r"machine='qemu' needs no_such.library: pip install 'deskgym\[vm\]'"):
+        make(machine="qemu")
 
 
 def test_an_illegal_action_can_be_feedback_instead():

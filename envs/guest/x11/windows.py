@@ -259,12 +259,9 @@ class Windows:
             return found
         there = "; ".join(f"{w['title']!r} ({w['class']}, {w['type']}, {w['width']}x{w['height']})" for w in self.all())
         what = "still a window" if gone else "no window"
-        more = "".join(
-            f" and {name} {value!r}" for name, value in (("type", kind), ("at least", size)) if value is not None
-        )
-        raise TimeoutError(
-            f"{what} with title {title!r} and class {wm_class!r}{more} after {timeout:g} s; there: {there or 'none'}"
-        )
+        named = {"title": as_glob(title), "class": as_glob(wm_class), "type": kind, "at least": size}
+        looks = " and ".join(f"{name} {value!r}" for name, value in named.items() if value is not None)
+        raise TimeoutError(f"{what} with {looks or 'any title'} after {timeout:.3g} s; there: {there or 'none'}")
 
     async def place(self, number: int, place: Sequence[int] | str, deadline: float) -> dict[str, Any]:
         """Put a window's content at ``[x, y, width, height]``, or make it ``"maximized"``; the window as it is then.
@@ -297,3 +294,14 @@ class Windows:
             while not there() and time.monotonic() < again:
                 await asyncio.sleep(0.02)
         return self._describe(number) or {}
+
+
+def as_glob(pattern: str | None) -> str | None:
+    r"""The glob that a regular expression for a whole text was made from; any other one as it is.
+
+    Examples:
+        >>> as_glob(r"\A.*\ \-\ Mousepad\Z"), as_glob("Never")
+        ('* - Mousepad', 'Never')
+    """
+    whole = re.fullmatch(r"\\A(.*)\\Z", pattern or "", re.DOTALL)
+    return re.sub(r"\\(.)", r"\1", whole[1].replace(".*", "*"), flags=re.DOTALL) if whole else pattern

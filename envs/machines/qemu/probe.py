@@ -123,7 +123,7 @@ def try_boot(image: Image, accel: str, timeout: float) -> float | str:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             words = console.read_text(errors="replace")[-200:].strip() if console.exists() else ""
-            return f"not booted after {timeout:g} s; it said: {words or 'nothing'}"
+            return f"its kernel did not boot within {timeout:g} s, and wrote {words or 'nothing'} to its console"
         taken = time.monotonic() - begun
         if console.exists() and _SIGN in console.read_bytes():
             return taken

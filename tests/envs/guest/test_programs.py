@@ -5,6 +5,8 @@ import time
 import pytest
 
 from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.x11.windows import as_glob
+from deskgym.task_suites.hooks.programs import _pattern
 
 needs_editor = pytest.mark.skipif(shutil.which("mousepad") is None, reason="mousepad is not installed")
 
@@ -72,6 +74,17 @@ def test_windows_come_go_and_are_listed(desktop):
     assert [w["id"] for w in guest.call("windows")["windows"]] == [second["id"]]
     guest.call("close", id=second["id"])
     guest.call("wait_window", wm_class="(?i)mousepad", gone=True, timeout=5.0)
+
+
+def test_a_window_that_never_came_is_named_by_its_glob(desktop):
+    assert as_glob(_pattern(r"*a.b\ (1) - Pad*")) == r"*a.b\ (1) - Pad*" and as_glob("Z.*") == "Z.*"
+    with pytest.raises(GuestCallError, match=r"no window with title '\*Never' after 0\.2 s; there: "):
+        desktop.guest.call("wait_window", title=_pattern("*Never"), timeout=0.2)
+
+
+def test_a_program_that_is_not_there_is_named(desktop):
+    with pytest.raises(GuestCallError, match="no program 'nowhere' in the machine; install its package, and name it"):
+        desktop.guest.launch(["nowhere", "x"])
 
 
 def test_waiting_for_a_window_in_vain_says_what_was_there(desktop):
