@@ -16,7 +16,7 @@ from deskgym.envs.evaluation.readers import limited
 from deskgym.envs.evaluation.readers.tables import LAST, TableSource, find_sheet, parse_range
 from deskgym.envs.machines.base import Machine
 
-TIMEOUT = 120.0  # seconds; an idle machine takes two
+TIMEOUT = 60.0  # seconds; an idle machine takes two
 _HOME = "/home/user"
 _PROFILE = f"{_HOME}/.config/libreoffice/4/user"
 _LIBRARY = '<library:{0} xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink" {1}</library:{0}>'  # fmt: skip # noqa: E501

@@ -153,7 +153,7 @@ def sheet_data(sheet: Any, values: Any, styles: dict[str, int]) -> dict[str, Any
         "tables": {name: table.ref for name, table in sheet.tables.items()},
         "protected": bool(sheet.protection.sheet),
         "conditional": [
-            *(_safe(rule_data, rule, str(area.sqref)) for area in sheet.conditional_formatting for rule in area.rules),
+            *(_safe(rule_data, rule, _places(area)) for area in sheet.conditional_formatting for rule in area.rules),
             *sheet.unreadable,
         ],
         "validations": _each(validation_data, sheet.data_validations.dataValidation),
@@ -231,6 +231,11 @@ def filter_data(auto: Any) -> dict[str, Any] | None:
     return {"range": auto.ref, "columns": columns}
 
 
+def _places(of: Any) -> str:
+    """The ranges that something covers, without a sheet's name, which a forged one may have."""
+    return " ".join(area.coord for area in of.sqref.ranges)
+
+
 def rule_data(rule: Any, area: str) -> dict[str, Any]:
     """A conditional format."""
     style = rule.dxf
@@ -254,7 +259,7 @@ def validation_data(rule: Any) -> dict[str, Any]:
     first = rule.formula1
     entries = first[1:-1].split(",") if rule.type == "list" and first and first[:1] == '"' else None
     return {
-        "range": str(rule.sqref), "type": rule.type, "operator": rule.operator, "list": entries,
+        "range": _places(rule), "type": rule.type, "operator": rule.operator, "list": entries,
         "formulas": [f for f in (first, rule.formula2) if f is not None], "blank": bool(rule.allow_blank),
         "title": rule.errorTitle, "message": rule.error, "prompt": rule.prompt, "stop": rule.errorStyle or "stop",
     }  # fmt: skip
@@ -322,7 +327,7 @@ def pivot_data(pivot: Any) -> dict[str, Any]:
         return [names[index] for field in fields or () if 0 <= (index := getattr(field, key)) < len(names)]
 
     return {
-        "name": pivot.name, "range": str(CellRange(pivot.location.ref)),
+        "name": pivot.name, "range": CellRange(pivot.location.ref).coord,
         "source": f"{source.sheet}!{source.ref}" if source and source.ref else getattr(source, "name", None),
         "rows": named(pivot.rowFields, "x"), "columns": named(pivot.colFields, "x"),
         "filters": named(pivot.pageFields, "fld"),

@@ -243,3 +243,12 @@ def test_what_a_task_asks_for_may_change(compared) -> None:
     assert compared(made(), edited(a_sheet_in_front), sheets=True)[0] == "pass"
     assert compared(made(), b"no workbook")[0] == "fail"
     assert "legal are state" in compared(made(), made(), parts=["look"])[1]
+
+
+@pytest.mark.parametrize("area", ["Data!B2:B4", "B:B", "2:4", "B4:B2", "x", ""])
+def test_a_forged_range_is_no_error(state, area: str) -> None:
+    final = state(**{"s.xlsx": changed("xl/worksheets/sheet1.xml", 'sqref="B2:B4"', f'sqref="{area}"')})
+    assert Check("c", lambda final: run(final, "sheet.conditional", **RULE, only=True))(final).outcome == "fail"
+    final = state(**{"s.xlsx": changed("xl/worksheets/sheet1.xml", 'sqref="B2:B9"', f'sqref="{area}"')})
+    whole = {"range": "B2:B9", "type": "whole"}
+    assert Check("v", lambda final: run(final, "sheet.validation", **whole))(final).outcome == "fail"
