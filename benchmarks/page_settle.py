@@ -24,7 +24,8 @@ from deskgym.benchmarks.slow_site import PORT, color_of, delay_of
 from deskgym.envs.displays.base import ElementsRequest, SettlePolicy, StepReport
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import Machine, MachineConfig
-from deskgym.envs.provision.companions import Companion, Daemon, Ready, ServiceSpec
+from deskgym.envs.provision.companions import Companion
+from deskgym.envs.provision.services import Daemon, Ready, ServiceSpec
 
 CHROMIUM = (
     "chromium", "--no-sandbox", "--test-type", "--no-first-run", "--no-default-browser-check", "--disable-gpu",

@@ -10,8 +10,9 @@ from threading import Lock
 from deskgym.envs.errors import MachineError, ServiceError
 from deskgym.envs.machines.base import Machine, MachineConfig
 from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.provision.companions import Companion, ServiceSpec
+from deskgym.envs.provision.companions import Companion
 from deskgym.envs.provision.layers import layer_paths
+from deskgym.envs.provision.services import ServiceSpec
 
 IDLE = 4
 """Companions that wait for a task which needs them; those that have waited longest are stopped."""

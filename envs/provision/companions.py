@@ -21,7 +21,6 @@ from deskgym.envs.errors import AnswerTooLarge, GuestCallError, MachineError, Se
 from deskgym.envs.machines.base import CommandResult, Machine
 from deskgym.envs.provision import postgresql
 from deskgym.envs.provision.services import (
-    Daemon,
     Files,
     Postgresql,
     Ready,
@@ -30,19 +29,6 @@ from deskgym.envs.provision.services import (
     SharedFolder,
     Sqlite,
 )
-
-__all__ = [
-    "Companion",
-    "Daemon",
-    "Files",
-    "HttpAnswer",
-    "Postgresql",
-    "Ready",
-    "Restore",
-    "ServiceSpec",
-    "SharedFolder",
-    "Sqlite",
-]
 
 DATA_TIMEOUT = 30.0  # seconds for freezing data, and for rolling it back
 GRACE = 0.1  # seconds that requests of the last episode have to end by themselves

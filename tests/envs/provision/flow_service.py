@@ -1,6 +1,6 @@
 """A service that shares folders with the desktop, and serves what is in one of them by HTTP."""
 
-from deskgym.envs.provision.companions import Daemon, Ready, ServiceSpec, SharedFolder
+from deskgym.envs.provision.services import Daemon, Ready, ServiceSpec, SharedFolder
 
 PORT = 8090
 THERE, HERE = "/opt/flows/dags", "/home/user/flows/dags"

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from deskgym.envs.provision.companions import Daemon, Files, Ready, ServiceSpec, Sqlite
+from deskgym.envs.provision.services import Daemon, Files, Ready, ServiceSpec, Sqlite
 
 PORT = 8080
 DATABASE = "/var/lib/shop/shop.sqlite"

@@ -14,7 +14,7 @@ from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
-from deskgym.envs.provision.companions import Daemon, Postgresql, Ready, ServiceSpec
+from deskgym.envs.provision.services import Daemon, Postgresql, Ready, ServiceSpec
 from deskgym.task_suites.core.task import Task
 
 BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"))), "")

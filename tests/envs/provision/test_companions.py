@@ -22,7 +22,7 @@ from deskgym.envs.machines.process.machine import ProcessMachine
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import IDLE, CompanionKeeper
-from deskgym.envs.provision.companions import Daemon, Files, Ready, Restore, ServiceSpec
+from deskgym.envs.provision.services import Daemon, Files, Ready, Restore, ServiceSpec
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
