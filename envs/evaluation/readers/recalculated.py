@@ -19,7 +19,10 @@ from deskgym.envs.machines.base import Machine
 TIMEOUT = 60.0  # seconds; an idle machine takes two
 _HOME = "/home/user"
 _PROFILE = f"{_HOME}/.config/libreoffice/4/user"
-_LIBRARY = '<library:{0} xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink" {1}</library:{0}>'  # fmt: skip # noqa: E501
+_LIBRARY = (
+    '<library:{0} xmlns:library="http://openoffice.org/2000/library" '
+    'xmlns:xlink="http://www.w3.org/1999/xlink" {1}</library:{0}>'
+)
 _FILES = {
     "registrymodifications.xcu": '<oor:items xmlns:oor="http://openoffice.org/2001/registry"><item '
     'oor:path="/org.openoffice.Setup/Office"><prop oor:name="ooSetupInstCompleted" oor:op="fuse"><value>true</value>'

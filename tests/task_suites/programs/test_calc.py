@@ -63,6 +63,7 @@ def test_a_task_from_its_first_screen_to_its_verdict():
         env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize(("old", "score"), [(None, 1), (rb'(<c r="B3"[^>]*>)<v>[^<]*</v>', 0)])
 def test_a_pivot_table_whose_cells_were_written_over(old, score):

@@ -123,6 +123,7 @@ def test_a_value_that_was_written_beside_a_formula_does_not_count(manager, tmp_p
     assert typed[0] == "pass", typed
 
 
+@pytest.mark.slow
 def test_the_same_in_an_ods_file(manager, tmp_path) -> None:
     data = spreadsheet(["Units", "Total"], [2, FORMULA], kind="ods", manager=manager)
     manager.machine.put(f"{HOME}/s.ods", forged(data, "content.xml", r'office:value="6"', 'office:value="60"'))
@@ -131,6 +132,7 @@ def test_the_same_in_an_ods_file(manager, tmp_path) -> None:
         assert found[0] == right, found
 
 
+@pytest.mark.slow
 def test_the_values_of_an_array_do_not_count_either(manager, tmp_path) -> None:
     data = spreadsheet(["Units", "Total"], [2, "x"], [5, "x"])
     cells = '<c r="B2"><f t="array" ref="B2:B3">A2:A3*2</f><v>6</v></c>', '<c r="B3"><v>15</v></c>'
@@ -154,6 +156,7 @@ def test_a_number_in_a_formula_stays_when_other_values_are_given(manager, tmp_pa
     assert found[0] == "pass", found
 
 
+@pytest.mark.slow
 def test_what_libreoffice_cannot_calculate_fails(manager, tmp_path) -> None:
     data = spreadsheet(["Units", "Total"], [2, FORMULA])
     for formula, sheet, why in (
