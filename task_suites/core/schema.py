@@ -79,7 +79,8 @@ class _Checker(FileChecker):
         super().__init__(document)
         self._given, self._registry = values, registry
         self._file = TaskFile(**{**_STAND_IN, **values})
-        self._template = Template(replace(self._file, needs={}, programs=[]), folder, registry)  # checked by themselves
+        known = [program for program in self._file.programs if program in registry.programs]
+        self._template = Template(replace(self._file, needs={}, programs=known), folder, registry)  # the rest: below
 
     def run(self) -> None:
         self._check_plain()

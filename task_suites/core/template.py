@@ -11,8 +11,10 @@ from typing import Any, Literal
 from deskgym.envs.episode import Script
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import CallMistakes, Mistake, convert, shown
+from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.needs import Needs
+from deskgym.task_suites.core.check_places import place_mistakes
 from deskgym.task_suites.core.params import Parameters, render, split_of
 from deskgym.task_suites.core.registry import Registry, bind_call
 from deskgym.task_suites.core.script import Step, play
@@ -200,6 +202,7 @@ class Sections:
     def __init__(self, template: Template, params: Mapping[str, Any]) -> None:
         self._registry, self._params = template.registry, params
         self._converters = template.registry.converters(template.folder)
+        self._services = [service.name for service in template.needs.services]
         self._mistakes: list[Mistake] = []
 
     def text(self, path: str | tuple[str | int, ...], data: str) -> Any:
@@ -217,7 +220,10 @@ class Sections:
         made = []
         for k, item in enumerate(data):
             try:
-                made.append(bind_call(render(item, self._params), registry, noun, self._converters))
+                call = bind_call(render(item, self._params), registry, noun, self._converters)
+                if call[0] in CHECKS and noun == "check" and (lost := place_mistakes(call[2], self._services)):
+                    raise CallMistakes([mistake.under(call[0]) for mistake in lost])
+                made.append(call)
             except CallMistakes as wrong:
                 self._note(wrong, path, k)
         return made
