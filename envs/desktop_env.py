@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.utils import EzPickle
@@ -28,6 +28,7 @@ from deskgym.envs.observation.observer import DesktopObserver
 from deskgym.envs.observation.screen import Screen
 from deskgym.envs.observation.spaces import legal_screen_size
 from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback
+from deskgym.envs.options import Seconds, check_option, from_options
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
@@ -104,6 +105,8 @@ class DesktopEnv(MachineEnv):
     ) -> None:
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
         EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
+        check_option("code_timeout", code_timeout, Seconds)
+        check_option("max_elements", max_elements, Annotated[int, (1, None)])
         self.screen_size = legal_screen_size(screen_size)
         actions = _action_form(action, self.screen_size, discrete, max_elements)
         if observation is None:
@@ -111,9 +114,9 @@ class DesktopEnv(MachineEnv):
         self.observer = DesktopObserver(observation, self.screen_size, max_elements)
         self.observer.reads_elements |= action == "discrete"
         self.observation_space = self.observer.space
-        self.settle, self.code_timeout = SettlePolicy(**(settle or {})), code_timeout
+        self.settle, self.code_timeout = from_options(SettlePolicy, settle, "settle"), code_timeout
         builder = MachineBuilder.of_options(machine, machine_options, screen_size=self.screen_size)
-        manager = MachineManager(builder, self._settle, PoolConfig.from_dict(pool))
+        manager = MachineManager(builder, self._settle_prepared, PoolConfig.from_dict(pool))
         per_response = PRIMITIVES_PER_RESPONSE if action == "computer" else 1
         episodes = EpisodeRunner(
             suite, manager, task=task, split=split, max_steps=max_steps, steps_per_response=per_response
@@ -147,6 +150,9 @@ class DesktopEnv(MachineEnv):
     def step(self, action: Any) -> Step:
         """Carry out one action, wait until the screen has settled and observe.
 
+        At an episode's end the screen is observed first, and then the machine is waited for once more
+        (``LAST_SETTLE``): what is evaluated may be ahead of the last observation.
+
         Args:
             action: for ``"computer"`` a member of the action space, its JSON form or an ``Action``; for ``"code"``
                 a text; for ``"discrete"`` three numbers. One that the masks forbid does nothing, and
@@ -167,7 +173,7 @@ class DesktopEnv(MachineEnv):
             if invalid:
                 self.observer.feedback = invalid
             observation = self._observe()
-            clock.lap("act")
+            clock.lap("act")  # and observe: its parts are in the report's timing
             if stop:
                 reward = self._evaluate(stop, answer)
                 clock.lap("evaluate")
@@ -242,7 +248,7 @@ class DesktopEnv(MachineEnv):
 
     # --- internals
 
-    def _settle(self, machine: Machine) -> None:
+    def _settle_prepared(self, machine: Machine) -> None:
         """Wait until a desktop that was set up has settled, and read it once: after that, only changes need reading."""
         self._perform(machine, StepRequest(settle=self.settle, elements=self._reading()))
 
@@ -332,5 +338,5 @@ def _action_form(name: str, size: tuple[int, int], discrete: Mapping[str, Any] |
     if discrete and name != "discrete":
         raise ValueError(f"discrete={discrete!r} is for action='discrete'; the action is {name!r}")
     if name == "discrete":
-        return DiscreteActions(DiscreteConfig.from_dict(discrete), size, max_elements)
+        return DiscreteActions(from_options(DiscreteConfig, discrete, "discrete"), size, max_elements)
     return ComputerActions(size) if name == "computer" else CodeActions()

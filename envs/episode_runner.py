@@ -14,6 +14,7 @@ from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
 from deskgym.envs.errors import GuestLost, MachineError
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.live import registry as live
+from deskgym.envs.options import StepLimit, check_option
 from deskgym.envs.provision.manager import MachineManager
 
 T = TypeVar("T")
@@ -55,8 +56,7 @@ class EpisodeRunner:
         max_steps: int | None,
         steps_per_response: int = 1,
     ) -> None:
-        if max_steps is not None and max_steps < 1:
-            raise ValueError(f"max_steps={max_steps!r}; legal is None or a number from 1 up")
+        check_option("max_steps", max_steps, StepLimit | None)
         self.suite, self.manager, self.stats = suite, manager, manager.stats
         self.task_pattern, self.split = task, split
         self.max_steps, self._steps_per_response = max_steps, steps_per_response

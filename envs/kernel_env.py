@@ -22,6 +22,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import LIBRARIES, PICTURE, Execution, Kernel, KernelLimits
 from deskgym.envs.observation.spaces import empty_observation, observation_space
 from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
+from deskgym.envs.options import Seconds, check_option
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
@@ -99,6 +100,8 @@ class KernelEnv(MachineEnv):
         pool: Mapping[str, Any] | None = None,
         machine_options: Mapping[str, Any] | None = None,
     ) -> None:
+        check_option("code_timeout", code_timeout, Seconds)
+        check_option("machine_options", machine_options, Mapping | None)
         self.names = tuple(texts) if observation is None else observation
         self._texts, self._begin_episode = texts, begin
         self.observation_space = observation_space(self.names, kernel_spaces(texts))

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from deskgym.envs.errors import near
+from deskgym.envs.options import CheckedFields, DiskMb, MemoryMb, Processes, Seconds
 
-_LEGAL = {"memory_mb": (64, 1 << 24), "disk_mb": (16, 1 << 24), "processes": (16, 1 << 22), "elements": (1, 1 << 20)}
 _LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
 
 
 @dataclass(frozen=True)
-class Needs:
+class Needs(CheckedFields):
     """What a task needs; what is left out, it does not care about.
 
     A program declares its needs, and a task may raise them. An environment makes its machines by them, so that one
@@ -43,13 +43,13 @@ class Needs:
         ValueError: a value is not legal; the message says what is.
     """
 
-    memory_mb: int | None = None
-    disk_mb: int | None = None
-    processes: int | None = None
+    memory_mb: MemoryMb | None = None
+    disk_mb: DiskMb | None = None
+    processes: Processes | None = None
     glx: bool = False
-    elements: int | None = None
-    element_deadline: float | None = None
-    motion: float | None = None
+    elements: Annotated[int, (1, 1 << 20)] | None = None
+    element_deadline: Seconds | None = None
+    motion: Annotated[float, (0.001, 1)] | None = None
     locale: str | None = None
     clock: str | None = None
     layers: tuple[Any, ...] = ()
@@ -59,19 +59,8 @@ class Needs:
     plugins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _LEGAL.items():
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or not least <= value <= most):
-                raise ValueError(f"{name}={value!r}; legal is a whole number from {least} to {most}")
-        if not isinstance(self.glx, bool):
-            raise ValueError(f"glx={self.glx!r}; legal is true or false")
-        seconds = self.element_deadline
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
-            raise ValueError(f"element_deadline={seconds!r}; legal are seconds above 0")
-        part = self.motion
-        if part is not None and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 1):
-            raise ValueError(f"motion={part!r}; legal is a part of the screen above 0, up to 1")
-        if self.locale is not None and not (isinstance(self.locale, str) and _LOCALE.match(self.locale)):
+        super().__post_init__()
+        if self.locale is not None and not _LOCALE.match(self.locale):
             raise ValueError(f"locale={self.locale!r}; legal is a name such as 'en_US.UTF-8'")
         if self.clock is not None and not _is_time(self.clock):
             raise ValueError(f"clock={self.clock!r}; legal is a time such as '2024-05-01T09:00'")
@@ -130,9 +119,9 @@ def _join(name: str, values: list[Any]) -> Any:
     return given[-1] if name in ("locale", "clock") else max(given)
 
 
-def _is_time(text: object) -> bool:
+def _is_time(text: str) -> bool:
     try:
-        datetime.fromisoformat(text if isinstance(text, str) else "")
+        datetime.fromisoformat(text)
     except ValueError:
         return False
     return True

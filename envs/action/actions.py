@@ -104,6 +104,8 @@ class Action:
                 takes = ", ".join(legal) or "no arguments"
                 raise ActionError(f"action {verb!r} takes {takes}, but got {name!r}")
             values[name] = _argument(verb, name, value)
+        if verb == "type" and "text" not in values:
+            raise ActionError("'type' needs text: what is typed")
         return cls(verb, **values)
 
     def check(self, size: tuple[int, int]) -> Action:

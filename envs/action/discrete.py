@@ -8,11 +8,10 @@ process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -24,9 +23,10 @@ from deskgym.envs.action.element_masks import ElementMasks, Mask, Point
 from deskgym.envs.action.form import ActionForm
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.episode import TaskLike
-from deskgym.envs.errors import ActionError, InvalidAction, near
+from deskgym.envs.errors import ActionError, InvalidAction
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 
+GridSize = Annotated[int, (0, 256)]
 Limit = Callable[[Verb, "DiscreteActions"], Mask]
 
 
@@ -42,46 +42,16 @@ class DiscreteConfig:
     """
 
     verbs: Sequence[str] = tuple(VERBS)
-    grid: Sequence[int] = (8, 6)
-    max_arguments: int = 64
+    grid: tuple[GridSize, GridSize] = (8, 6)
+    max_arguments: Annotated[int, (1, None)] = 64
     keys: Sequence[str] = ("enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right")
 
     def __post_init__(self) -> None:
-        self._need("verbs", _all(self.verbs, str) and len(self.verbs) > 0, f"a list of {', '.join(VERBS)}")
-        self._need("verbs", len(set(self.verbs)) == len(self.verbs), "a list without repeats")
-        in_range = _all(self.grid, Integral) and len(self.grid) == 2 and all(0 <= n <= 256 for n in self.grid)
-        self._need("grid", in_range, "[columns, rows], each a whole number from 0 to 256, such as [8, 6]")
-        is_count = _all([self.max_arguments], Integral) and self.max_arguments >= 1
-        self._need("max_arguments", is_count, "a whole number from 1 up, such as 64")
-        self._need("keys", _all(self.keys, str), "a list of keys, such as ['enter', 'ctrl+s']")
+        if not self.verbs or len(set(self.verbs)) < len(self.verbs):
+            raise ValueError(f"discrete verbs={self.verbs!r}; legal is a list of {', '.join(VERBS)}, without repeats")
         for keys in self.keys:
             if not is_combination(keys):
                 raise ValueError(f"discrete keys: {keys!r} is none; legal are such as 'enter' and 'ctrl+s'")
-
-    def _need(self, name: str, fits: bool, legal: str) -> None:
-        """Refuse an option that does not fit."""
-        if not fits:
-            value = getattr(self, name)
-            parts = value.replace(",", " ").split() if isinstance(value, str) and name in ("verbs", "keys") else []
-            hint = f"; use a list: {name}={parts!r}" if parts else ""
-            raise ValueError(f"discrete {name}={value!r}; legal is {legal}{hint}")
-
-    @classmethod
-    def from_dict(cls, options: Mapping[str, Any] | None) -> DiscreteConfig:
-        """Check and wrap; ValueError for what is no mapping, an unknown key or a value that is not legal."""
-        known = tuple(cls.__dataclass_fields__)
-        if not isinstance(options, Mapping | None):
-            raise ValueError(f"discrete={options!r}; legal is None or a dict with any of {', '.join(known)}")
-        for name in options or {}:
-            if name not in known:
-                raise ValueError(f"unknown discrete option {name!r}; legal are {', '.join(known)}{near(name, known)}")
-        return cls(**(options or {}))
-
-
-def _all(values: Any, kind: type) -> bool:
-    """Whether this is a list of one kind of thing; a text is no list, and True is no number."""
-    is_list = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) and np.iterable(values)
-    return is_list and all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
 
 class DiscreteActions(ActionForm):

@@ -12,6 +12,7 @@ import difflib
 import functools
 import inspect
 import math
+import numbers
 import sys
 import types
 import typing
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NewType, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 KEY = "key:"
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "<unknown>"})()
@@ -134,7 +135,7 @@ def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
         return Any
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return typing.get_type_hints(holder, globalns=names)["it"]
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)["it"]
     except (NameError, TypeError):  # imported for type checkers only
         return Any
 
@@ -219,8 +220,14 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         return annotation(**bind(annotation, value, leading=0, converters=converters, noun="key"))
     items = get_args(annotation)
-    if get_origin(annotation) in (list, Sequence) and isinstance(value, list) and items:
-        return _gather(list(enumerate(value)), lambda item: convert(item, items[0], converters), list)
+    if get_origin(annotation) is Annotated:
+        return _in_range(value, annotation)
+    if get_origin(annotation) is tuple and (listed := _listed(value)) is not None:
+        if items[-1] is not Ellipsis and len(listed) != len(items):
+            raise CallMistakes([Mistake((), _mismatch(value, annotation))])
+        return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), tuple)
+    if get_origin(annotation) in (list, Sequence) and (listed := _listed(value)) is not None and items:
+        return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), list)
     if get_origin(annotation) in (dict, Mapping) and isinstance(value, Mapping) and items:
         return _gather(list(value.items()), lambda item: convert(item, items[1], converters), dict)
     if not _fits(value, annotation):
@@ -247,6 +254,21 @@ def _convert_union(value: Any, members: Sequence[Any], converters: Mapping[Any, 
     raise CallMistakes([Mistake((), _mismatch(value, Union[tuple(plain)]))])  # noqa: UP007
 
 
+def _in_range(number: Any, annotation: Any) -> Any:
+    """The number, if it lies within what its ``Annotated[int, (least, most)]`` says; a most of None is no bound."""
+    kind, (least, most) = get_args(annotation)
+    if _fits(number, kind) and number >= least and (most is None or number <= most):
+        return number
+    raise CallMistakes([Mistake((), _mismatch(number, annotation))])
+
+
+def _listed(value: Any) -> Sequence[Any] | None:
+    """What is a list to callers in Python, tuples and arrays among them; None for anything else."""
+    if getattr(value, "ndim", 0) == 1:
+        return list(value.tolist())
+    return value if isinstance(value, (list, tuple)) else None
+
+
 def _gather(items: list[tuple[Any, Any]], one: Callable[[Any], Any], kind: type) -> Any:
     """Convert every item and collect the mistakes of all."""
     made, mistakes = [], []
@@ -257,12 +279,12 @@ def _gather(items: list[tuple[Any, Any]], one: Callable[[Any], Any], kind: type)
             mistakes += [mistake.under(key) for mistake in wrong.mistakes]
     if mistakes:
         raise CallMistakes(mistakes)
-    return dict(made) if kind is dict else [value for _, value in made]
+    return dict(made) if kind is dict else kind(value for _, value in made)
 
 
 _WORDS: dict[Any, str] = {
     str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null",
-    list: "a list", dict: "a mapping", Sequence: "a list", Mapping: "a mapping", Any: "any value",
+    list: "a list", tuple: "a list", dict: "a mapping", Sequence: "a list", Mapping: "a mapping", Any: "any value",
     HostFile: "a file name",
 }  # fmt: skip
 
@@ -272,6 +294,12 @@ def describe(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " or ".join(map(repr, arguments))
+    if origin is Annotated:
+        least, most = arguments[1]
+        return f"{describe(arguments[0])} from {least} " + ("up" if most is None else f"to {most}")
+    if origin is tuple:
+        count = "" if arguments[-1] is Ellipsis else f"{len(arguments)} of "
+        return f"a list of {count}({describe(arguments[0])})"
     if origin in (Union, types.UnionType):
         return " or ".join(describe(member) for member in arguments if member is not type(None))
     if origin in (list, Sequence) and arguments:
@@ -285,7 +313,7 @@ def kind_of(value: Any) -> str:
     """A value's type in words."""
     if isinstance(value, (bool, type(None))):
         return _WORDS[type(value)]
-    for known in (str, int, float, list, Mapping):
+    for known in (str, int, float, list, tuple, Mapping):
         if isinstance(value, known):
             return _WORDS[known]
     return type(value).__name__
@@ -304,9 +332,11 @@ def _fits(value: Any, annotation: Any) -> bool:
         return True
     annotation = get_origin(annotation) or annotation
     if annotation is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if annotation is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if annotation is Sequence and isinstance(value, (str, bytes)):
+        return False
     if annotation is type(None):
         return value is None
     if isinstance(annotation, type) and annotation is not object:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+Ms = Annotated[float, (0, None)]
+"""A time in ms, and what is legal: from 0 up."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,15 @@ class SettlePolicy:
             sockets, events from the server, and what was asked for before the action never count.
     """
 
-    quiet_ms: float = 10.0
-    first_ms: float = 20.0
-    cap_ms: float = 500.0
-    motion: float = 0.01
-    page_cap_ms: float = 5000.0
-    idle_ms: float = 20.0
-    painted_ms: float = 50.0
-    busy_ms: float = 1000.0
-    stream_ms: float = 1500.0
+    quiet_ms: Ms = 10.0
+    first_ms: Ms = 20.0
+    cap_ms: Ms = 500.0
+    motion: Annotated[float, (0, 1)] = 0.01
+    page_cap_ms: Ms = 5000.0
+    idle_ms: Ms = 20.0
+    painted_ms: Ms = 50.0
+    busy_ms: Ms = 1000.0
+    stream_ms: Ms = 1500.0
     rest: bool = False
 
     def times(self, slowness: float) -> SettlePolicy:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 from deskgym.envs.errors import near
-from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
+from deskgym.envs.machines.base import LIMITS, CommandResult, Machine, MachineConfig, Snapshot
+from deskgym.envs.options import check_options
 
 MACHINES = {
     "sandbox": "deskgym.envs.machines.sandbox.machine:SandboxMachine",
@@ -49,10 +51,14 @@ def create_machine(kind: str, config: MachineConfig | None = None, **options: An
         raise ValueError(f"machine {kind!r} cannot be loaded: {error}") from error
     if not (isinstance(machine_class, type) and issubclass(machine_class, Machine)):
         raise ValueError(f"machine {kind!r} is not a subclass of deskgym.envs.machines.Machine")
-    try:
-        return machine_class(config, **options)
-    except TypeError as error:
-        raise ValueError(f"machine {kind!r} does not take the options {sorted(options)}: {error}") from error
+    if not _takes_any(machine_class):
+        options = check_options(machine_class, options, "machine_options", leading=1, legal=LIMITS)
+    return machine_class(config, **options)
+
+
+def _takes_any(machine_class: type[Machine]) -> bool:
+    """Whether it passes on whatever options it is given."""
+    return any(p.kind is p.VAR_KEYWORD for p in signature(machine_class).parameters.values())
 
 
 def _is_installed(library: str) -> bool:

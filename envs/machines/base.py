@@ -11,6 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.options import DiskMb, MemoryMb, Processes
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
@@ -24,7 +25,8 @@ class MachineConfig:
 
     Attributes:
         screen_size: width and height of its display in pixels, or None for a machine without one.
-        memory_mb: memory of all its processes and written files together, in MiB.
+        memory_mb: memory of all its processes and written files together, in MiB. It is a limit and reserves nothing,
+            so it may be above what the host has; so may ``disk_mb``.
         disk_mb: what it may write in all, in MiB.
         processes: how many processes and threads may live in it at once.
         libraries: distributions of the host's Python, such as ``"pandas"``, that code in its kernels can import, with
@@ -41,9 +43,9 @@ class MachineConfig:
     """
 
     screen_size: tuple[int, int] | None = (1920, 1080)
-    memory_mb: int = 4096
-    disk_mb: int = 1024
-    processes: int = 512
+    memory_mb: MemoryMb = 4096
+    disk_mb: DiskMb = 1024
+    processes: Processes = 512
     glx: bool = False
     libraries: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()

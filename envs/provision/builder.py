@@ -11,6 +11,7 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import LIMITS, Machine, MachineConfig, no_layers
 from deskgym.envs.machines.packages import missing_packages
 from deskgym.envs.needs import Needs
+from deskgym.envs.options import check_option, check_options
 from deskgym.envs.provision.layers import layer_paths
 
 
@@ -37,11 +38,14 @@ class MachineBuilder:
             kind: of machine.
             machine_options: values of ``MachineConfig`` named in ``LIMITS``, and arguments of the machine's class.
             config: other values of ``MachineConfig``.
+
+        Raises:
+            ValueError: a value is not legal.
         """
+        check_option("machine_options", machine_options, Mapping | None)
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in LIMITS if name in options}
-        limits = {name: tuple(value) if isinstance(value, list) else value for name, value in limits.items()}
-        return cls(kind, MachineConfig(**config, **limits), options)
+        return cls(kind, MachineConfig(**config, **check_options(MachineConfig, limits, "machine_options")), options)
 
     def config(self, needs: Needs) -> MachineConfig:
         """The configuration of a machine for these needs; machines of equal ones can stand in for each other.

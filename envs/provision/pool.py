@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from deskgym.envs.episode import TaskLike
-from deskgym.envs.errors import MachineError, SetupError, near
+from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.memory import available_memory
+from deskgym.envs.options import from_options
 
 TRIES = 3  # so many machines may break in a reset
 SETUP_TRIES = 2  # on so many a setup may fail: what fails twice is mostly the task's mistake, after a long deadline
 T = TypeVar("T")
+Count = Annotated[int, (0, None)]
 
 
 @dataclass(frozen=True)
@@ -32,25 +34,14 @@ class PoolConfig:
             setup, where the machine's snapshots keep running programs; 0 keeps none.
     """
 
-    depth: int = 1
-    reserve_mb: int = 1024
-    snapshots: int = 8
+    depth: Count = 1
+    reserve_mb: Count = 1024
+    snapshots: Count = 8
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any] | None) -> PoolConfig:
-        """From what ``gym.make(..., pool=...)`` was given; None is no pool.
-
-        Raises:
-            ValueError: an unknown key, or a value that is no number from 0 up.
-        """
-        values = {"depth": 0} if values is None else dict(values)
-        legal = {entry.name for entry in fields(cls)}
-        for name, value in values.items():
-            if name not in legal:
-                raise ValueError(f"pool has no {name!r}; legal are {', '.join(sorted(legal))}{near(name, legal)}")
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ValueError(f"pool's {name}={value!r}; legal is a whole number from 0 up")
-        return cls(**values)
+        """From what ``gym.make(..., pool=...)`` was given; None is no pool. Raises ValueError."""
+        return from_options(cls, {"depth": 0} if values is None else values, "pool")
 
 
 @dataclass

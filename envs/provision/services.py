@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from deskgym.envs.options import CheckedFields, DiskMb, MemoryMb, Port, Processes, Seconds
 
 Argv = tuple[str, ...]
 Environment = tuple[tuple[str, str], ...]
@@ -16,7 +18,7 @@ _DATABASE = re.compile(r"[a-z_][a-z0-9_]{0,50}\Z")
 
 
 @dataclass(frozen=True)
-class Ready:
+class Ready(CheckedFields):
     """When a program of a service counts as ready: all that is given holds.
 
     Attributes:
@@ -28,14 +30,15 @@ class Ready:
         timeout: seconds from its start.
     """
 
-    port: int | None = None
+    port: Port | None = None
     http: str | None = None
     file: str | None = None
     sql: str | None = None
     command: Argv = ()
-    timeout: float = 60.0
+    timeout: Seconds = 60.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.port or self.file or self.sql or self.command):
             raise ValueError("a service's program needs a condition of readiness: port, file, sql or command")
         if self.http is not None and (self.port is None or not self.http.startswith("/")):
@@ -45,7 +48,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Daemon:
+class Daemon(CheckedFields):
     """One program of a service, which runs until the service is stopped.
 
     Attributes:
@@ -67,7 +70,7 @@ class Daemon:
 
 
 @dataclass(frozen=True)
-class Sqlite:
+class Sqlite(CheckedFields):
     """A SQLite database, rolled back by SQLite's backup while the service has it open.
 
     Attributes:
@@ -78,7 +81,7 @@ class Sqlite:
 
 
 @dataclass(frozen=True)
-class Postgresql:
+class Postgresql(CheckedFields):
     """A PostgreSQL database, rolled back by renaming a spare copy, which is made ahead from a template.
 
     Connections to it are ended, so the service must connect again by itself. Grants and settings of the database itself
@@ -98,16 +101,17 @@ class Postgresql:
     user: str = "postgres"
     role: str = ""
     socket: str = "/run/postgresql"
-    port: int = 5432
+    port: Port = 5432
     reader: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not _DATABASE.match(self.database):
             raise ValueError(f"database={self.database!r}; legal are lower-case letters, digits and _, 51 at most")
 
 
 @dataclass(frozen=True)
-class Files:
+class Files(CheckedFields):
     """A folder, or one file, rolled back by copying back what has changed.
 
     Attributes:
@@ -118,7 +122,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Restore:
+class Restore(CheckedFields):
     """Data that only the service's own commands can roll back. They run as the service's user.
 
     Attributes:
@@ -134,7 +138,7 @@ Data = Sqlite | Postgresql | Files | Restore
 
 
 @dataclass(frozen=True)
-class SharedFolder:
+class SharedFolder(CheckedFields):
     """A folder that a service and the desktop share. Every episode finds in it what it held before the first daemon.
 
     What the agent writes belongs to ``"agent"`` (uid 1000) in the companion too. Symbolic links in it are followed in
@@ -150,20 +154,19 @@ class SharedFolder:
 
     path: str
     desktop_path: str
-    size_mb: int = 16
+    size_mb: Annotated[int, (1, 4096)] = 16
     owner: str = "agent"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.path.startswith(("/home/", "/tmp/")):
             raise ValueError(
                 f"the shared folder {self.path} is in a folder of the agent's; legal are paths such as /opt/flows/dags"
             )
-        if not 0 < self.size_mb <= 4096:
-            raise ValueError(f"the shared folder {self.path} has size_mb={self.size_mb!r}; legal are 1 to 4096")
 
 
 @dataclass(frozen=True)
-class ServiceSpec:
+class ServiceSpec(CheckedFields):
     """A service that tasks use: a web application with its database, say. It runs in a companion of the desktop.
 
     It is data only: hashable, and companions are kept by it.
@@ -194,7 +197,7 @@ class ServiceSpec:
 
     name: str
     daemons: tuple[Daemon, ...]
-    ports: tuple[int, ...] = ()
+    ports: tuple[Port, ...] = ()
     data: tuple[Data, ...] = ()
     shared: tuple[SharedFolder, ...] = ()
     watch: tuple[str, ...] = ()
@@ -204,18 +207,16 @@ class ServiceSpec:
     before: tuple[Argv, ...] = ()
     secrets: tuple[str, ...] = ()
     uncounted: tuple[str, ...] = ()
-    memory_mb: int = 1024
-    disk_mb: int = 1024
-    processes: int = 512
+    memory_mb: MemoryMb = 1024
+    disk_mb: DiskMb = 1024
+    processes: Processes = 512
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not _NAME.match(self.name):
             raise ValueError(f"a service's name is such as 'shop', got {self.name!r}")
         if not self.daemons:
             raise ValueError(f"the service {self.name!r} has no daemons: give at least one program to start")
-        for port in self.ports:
-            if not 0 < port < 1 << 16:
-                raise ValueError(f"the service {self.name!r} has the port {port!r}; legal are 1 to 65535")
         for name in self.secrets:
             if not _VARIABLE.match(name):
                 raise ValueError(f"the service {self.name!r} has the secret {name!r}; legal are names of variables")
@@ -224,10 +225,6 @@ class ServiceSpec:
                 raise ValueError(
                     f"the service {self.name!r} has the path {path!r}; legal are absolute ones, normalised"
                 )
-        try:
-            hash(self)
-        except TypeError as error:
-            raise ValueError(f"the service {self.name!r} must be hashable, with tuples for lists: {error}") from None
 
     @property
     def paths(self) -> tuple[str, ...]:

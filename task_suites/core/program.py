@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from deskgym.envs.needs import Needs
+from deskgym.envs.options import CheckedFields
 
 Functions = Mapping[str, Callable[..., Any]]
 KINDS = ("hooks", "checks", "macros", "functions", "readers")
@@ -15,7 +16,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(CheckedFields):
     """A program: what it consists of, what it needs, and what task files can say about it.
 
     It is ``PROGRAM`` of its folder ``NAME/__init__.py``. See ``docs/programs.md`` for how to add one.
@@ -49,6 +50,7 @@ class Program:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not _NAME.match(self.name):
             raise ValueError(
                 f"a program's name is of small letters, digits and _, such as 'my_program', got {self.name!r}"

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 import warnings
 
 import gymnasium as gym
@@ -182,7 +183,28 @@ def test_an_illegal_action_can_be_feedback_instead():
         ({"observation": ["smell"]}, "unknown observation 'smell'"),
         ({"screen_size": (0, 10)}, "screen_size"),
         ({"screen_size": "big"}, "screen_size"),
-        ({"max_steps": 0}, "max_steps=0"),
+        ({"max_steps": 0}, "max_steps: legal is a whole number from 1 up, got 0"),
+        ({"max_steps": "5"}, r"max_steps: legal is a whole number from 1 up, got '5' \(a text\)"),
+        ({"max_elements": 0}, "max_elements: legal is a whole number from 1 up, got 0"),
+        ({"max_elements": -5}, "max_elements: .*, got -5"),
+        ({"code_timeout": -1}, "code_timeout: legal is a number from 0.001 up, got -1"),
+        (
+            {"settle": {"quiet": 1}},
+            "settle: unknown option 'quiet'; did you mean 'quiet_ms'.*settle takes busy_ms, cap_ms",
+        ),
+        ({"settle": {"quiet_ms": "fast"}}, "settle.quiet_ms: legal is a number from 0 up, got 'fast'"),
+        ({"settle": {"quiet_ms": -5}}, "settle.quiet_ms: legal is a number from 0 up, got -5"),
+        ({"settle": 3}, "settle=3; legal is None or a mapping with any of busy_ms"),
+        ({"pool": 1}, "pool=1; legal is None or a mapping with any of depth"),
+        ({"machine_options": 1}, "machine_options: legal is a mapping, got 1"),
+        ({"machine_options": {"memory": 1}}, "unknown option 'memory'.*machine_options takes clock, .*memory_mb"),
+        (
+            {"machine_options": {"memory_mb": "2G"}},
+            "machine_options.memory_mb: legal is a whole number from 64 to .*'2G'",
+        ),
+        ({"machine_options": {"memory_mb": 8}}, "machine_options.memory_mb: .*, got 8"),
+        ({"machine": "sandbox", "machine_options": {"hide": ["relative"]}}, "hide='relative'; legal are absolute"),
+        ({"machine": "sandbox", "machine_options": {"hide": "/opt/x"}}, "hide: legal is a list of .*, got '/opt/x'"),
         ({"invalid_action": "ignore"}, "invalid_action"),
         ({"task": "fake/pres"}, "no task 'fake/pres'"),
     ],
@@ -190,6 +212,12 @@ def test_an_illegal_action_can_be_feedback_instead():
 def test_wrong_arguments_say_what_is_legal(options, message):
     with pytest.raises(ValueError, match=message):
         make(**options)
+
+
+def test_a_virtual_machine_without_its_library_is_said_when_the_env_is_made(monkeypatch):
+    monkeypatch.setitem(sys.modules, "qemu.qmp", None)
+    with pytest.raises(ValueError, match=r"machine='qemu' needs qemu.qmp: pip install 'deskgym\[vm\]'"):
+        make(machine="qemu")
 
 
 def test_unknown_reset_options():

@@ -70,7 +70,7 @@ class QemuMachine(Machine):
         self,
         config: MachineConfig | None = None,
         *,
-        image: str = "science",
+        image: str | Path = "science",
         accel: str = "auto",
         cpus: int | None = None,
         network: bool = False,

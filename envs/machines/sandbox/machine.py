@@ -77,6 +77,9 @@ class SandboxMachine(Machine):
         self.enforces = _enforced()
         self.runtime = runtime
         self._hide = tuple(hide)
+        for path in hide:
+            if not os.path.isabs(path):
+                raise ValueError(f"hide={str(path)!r}; legal are absolute paths, such as '/opt/secret'")
         self._name = ""
         self._supervisor: SupervisorClient | None = None
         self._started: Started | None = None

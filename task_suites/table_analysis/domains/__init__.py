@@ -62,7 +62,10 @@ def domain(name: str) -> Domain:
     """
     if name not in domain_names():
         raise TaskError(unknown("domain", name, domain_names()))
-    found: Domain = import_module(f"{__name__}.{name}").DOMAIN
+    try:
+        found: Domain = import_module(f"{__name__}.{name}").DOMAIN
+    except ModuleNotFoundError as error:
+        raise TaskError(f"table analysis needs {error.name}: run `deskgym install table_analysis`") from error
     return found
 
 

@@ -33,6 +33,7 @@ SCREEN = (640, 480)
         ({"action": "press", "keys": ["hyperspace"]}, "unknown key 'hyperspace'"),
         ({"action": "press", "keys": 5}, "legal is a list of key names"),
         ({"action": "type", "text": 5}, "legal is a text"),
+        ({"action": "type"}, "'type' needs text"),
         ({"action": "type", "text": "x" * (MAX_TEXT + 1)}, "at most 4096"),
         ({"action": "wait", "seconds": -1}, "legal is a number from 0 to 60"),
         ({"action": "wait", "seconds": float("inf")}, "legal is a number"),

@@ -460,13 +460,16 @@ def test_specifications_are_hashable_data():
     for wrong, words in [
         ({"name": "My Shop"}, "'My Shop'"),
         ({"daemons": ()}, "no daemons"),
-        ({"ports": (0,)}, "port 0"),
+        ({"ports": (0,)}, r"ServiceSpec.ports\[0\]: legal is a whole number from 1 to 65535, got 0"),
+        ({"ports": ("8080",)}, r"ports\[0\]: legal is a whole number from 1 to 65535, got '8080'"),
+        ({"ports": 8080}, "ports: legal is a list of .*, got 8080"),
+        ({"data": ("/x",)}, r"data\[0\]: legal is a sqlite or a postgresql or a files or a restore, got '/x'"),
         ({"secrets": ("a b",)}, "'a b'"),
         ({"watch": ("etc/x",)}, "'etc/x'"),
-        ({"uncounted": ["/poll"]}, "tuples"),
     ]:
         with pytest.raises(ValueError, match=words):
             replace(SHOP, **wrong)
+    assert hash(replace(SHOP, uncounted=["/poll"])) == hash(replace(SHOP, uncounted=("/poll",)))
 
 
 def test_other_machines_say_that_they_have_none():

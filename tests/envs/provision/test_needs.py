@@ -1,5 +1,7 @@
 """Needs: what tasks ask of their machines, and that one environment serves different ones."""
 
+from dataclasses import replace
+
 import pytest
 
 from deskgym.envs.desktop_env import DesktopEnv
@@ -7,8 +9,12 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.envs.needs import Needs
 from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.envs.provision.services import Daemon, Ready, ServiceSpec
+from deskgym.task_suites.core.program import Program
 from deskgym.task_suites.core.suite import TaskSuite
 
+READY = Ready(port=80)
+SLEEPER = ServiceSpec("sleeper", (Daemon(("sleep", "9"), READY),))
 TASK = """
 id: demo/{name}
 title: T
@@ -37,12 +43,12 @@ def suite(folder, setup="write: {path: /tmp/x, text: x}", **needs):
     ("values", "message"),
     [
         ({"memory": 3}, "unknown need 'memory'; legal are memory_mb, .*; did you mean 'memory_mb'"),
-        ({"memory_mb": 3}, "memory_mb=3; legal is a whole number from 64 to 16777216"),
-        ({"processes": 10**9}, "processes=1000000000; legal is a whole number from 16 to"),
-        ({"memory_mb": True}, "memory_mb=True; legal"),
-        ({"glx": "yes"}, "glx='yes'; legal is true or false"),
-        ({"element_deadline": 0}, "element_deadline=0; legal are seconds above 0"),
-        ({"motion": 2}, "motion=2; legal is a part of the screen above 0, up to 1"),
+        ({"memory_mb": 3}, "memory_mb: legal is a whole number from 64 to 16777216, got 3"),
+        ({"processes": 10**9}, "processes: legal is a whole number from 16 to 4194304, got 1000000000"),
+        ({"memory_mb": True}, "memory_mb: legal is .*, got True"),
+        ({"glx": "yes"}, "glx: legal is true or false, got 'yes'"),
+        ({"element_deadline": 0}, "element_deadline: legal is a number from 0.001 up, got 0"),
+        ({"motion": 2}, "motion: legal is a number from 0.001 to 1, got 2"),
         ({"locale": "klingon!"}, "locale='klingon!'; legal is a name such as"),
         ({"clock": "noon"}, "clock='noon'; legal is a time such as"),
         ({"packages": ["x"]}, "unknown need 'packages'"),
@@ -61,6 +67,29 @@ def test_merged_needs_serve_all():
         memory_mb=2048, glx=True, element_deadline=2.0, locale="de_DE.UTF-8", packages=("a", "b", "c")
     )
     assert hash(merged) == hash(Needs.merged(merged)) and Needs.merged() == Needs()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Daemon("python3 x", READY), r"Daemon.command: legal is a list of \(a text\), got 'python3 x'"),
+        (lambda: Daemon(("sleep", 9), READY), r"Daemon.command\[1\]: legal is a text, got 9"),
+        (lambda: Daemon(("sleep", "9"), 80), "Daemon.ready: legal is a Ready, got 80"),
+        (lambda: Ready(port="80"), "Ready.port: legal is a whole number from 1 to 65535, got '80'"),
+        (lambda: Needs(services=SLEEPER), "Needs.services: legal is a list of .*, got ServiceSpec"),
+        (lambda: Needs(packages="xterm"), "Needs.packages: legal is a list of .*, got 'xterm'"),
+        (lambda: Program("x", "X", packages="xterm"), "Program.packages: legal is a list of .*, got 'xterm'"),
+        (lambda: Program("x", "X", hooks={"x.open": 3}), "Program.hooks.x.open: legal is a callable, got 3"),
+    ],
+)
+def test_what_python_code_declares_is_checked_by_its_annotations(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_lists_become_the_tuples_that_they_stand_for():
+    spec = ServiceSpec("sleeper", [Daemon(["sleep", "9"], READY)], before=(["true"],))
+    assert spec == replace(SLEEPER, before=(("true",),)) and hash(Needs(services=[spec]))
 
 
 def test_the_users_numbers_are_the_least_that_a_machine_has():

@@ -12,6 +12,7 @@ from shop_domain import DOMAIN, DOMAINS, FOLDER
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.dialogue_file import load_dialogues
+from deskgym.task_suites.table_analysis.domains import domain
 from deskgym.task_suites.table_analysis.sampling import places, sample_dialogue, sample_turn
 from deskgym.task_suites.table_analysis.suite import KEPT, TableAnalysisSuite
 from deskgym.task_suites.table_analysis.turns import Turn
@@ -255,3 +256,10 @@ def test_tasks_are_kept_and_drawn_by_pattern_and_split(suite):
     for seed in range(100, 100 + KEPT):
         suite.get("shop/ada/normal/many-units", seed)
     assert suite.get("shop/ada/normal/many-units#5") is not task
+
+
+def test_a_missing_library_is_said_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "deskgym.task_suites.table_analysis.domains.clinic", raising=False)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(TaskError, match="table analysis needs pandas: run `deskgym install table_analysis`"):
+        domain.__wrapped__("clinic")

@@ -286,8 +286,8 @@ def test_the_password_may_come_from_the_environment(monkeypatch):
     [
         ({}, "'address'"), ({"address": "a:b"}, "legal are"), ({"address": ":1", "password": "ü"}, "ASCII"),
         ({"address": ":1", "guest": "/run/guest"}, "unix:/path"), ({"address": ":1", "guest": "tcp:host"}, "tcp:HOST"),
-        ({"address": ":1", "reset": "reboot"}, "list of a program"), ({"address": ":1", "pointer": "x"}, "auto"),
-        ({"address": ":1", "timeout": 0}, "above 0"), ({"address": ":1", "port": 5}, "does not take the options"),
+        ({"address": ":1", "reset": "reboot"}, "reset: legal is a list"), ({"address": ":1", "pointer": "x"}, "auto"),
+        ({"address": ":1", "timeout": 0}, "above 0"), ({"address": ":1", "port": 5}, "unknown option 'port'"),
     ],
 )  # fmt: skip
 def test_options_that_are_not_legal(options, words):

@@ -1,0 +1,117 @@
+"""Options that Python code gives: checked by the annotations of what takes them.
+
+A number's range is in its annotation: ``Annotated[int, (1, None)]`` is a whole number from 1 up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, TypeVar, cast
+
+from deskgym.envs.evaluation.calls import (
+    KEY,
+    CallMistakes,
+    Convert,
+    Mistake,
+    bind,
+    convert,
+    describe,
+    kind_of,
+    parameters,
+    shown,
+)
+
+T = TypeVar("T")
+StepLimit = Annotated[int, (1, None)]
+Seconds = Annotated[float, (0.001, None)]
+MemoryMb = Annotated[int, (64, 1 << 24)]
+DiskMb = Annotated[int, (16, 1 << 24)]
+Processes = Annotated[int, (16, 1 << 22)]
+Port = Annotated[int, (1, (1 << 16) - 1)]
+
+
+def check_options(
+    taker: Callable[..., Any], options: object, noun: str, *, leading: int = 0, legal: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The keyword arguments for a function or class, of a mapping that somebody gave.
+
+    Args:
+        taker: its annotations say what is legal.
+        options: what was given.
+        noun: what to call it in messages, such as ``"settle"``.
+        leading: how many of its parameters are not options.
+        legal: names that are legal besides, for the message.
+
+    Raises:
+        ValueError: all that is wrong, and what is legal.
+    """
+    options = {} if options is None else options
+    names = sorted((*parameters(taker, leading), *legal))
+    if not isinstance(options, Mapping):
+        raise ValueError(f"{noun}={shown(options)}; legal is None or a mapping with any of {', '.join(names)}")
+    try:
+        return bind(taker, options, leading=leading, noun="option")
+    except CallMistakes as wrong:
+        ending = f"; {noun} takes {', '.join(names) or 'nothing'}" if any(_is_key(m) for m in wrong.mistakes) else ""
+        raise ValueError("; ".join(_said(noun, mistake) for mistake in wrong.mistakes) + ending) from None
+
+
+def from_options(kind: type[T], options: object, noun: str) -> T:
+    """A dataclass of the options that somebody gave, or None; see ``check_options``. Raises ValueError."""
+    return kind(**check_options(kind, options, noun))
+
+
+def check_option(name: str, value: Any, annotation: Any) -> None:
+    """Refuse a value that does not fit an annotation. Raises ValueError."""
+    try:
+        convert(value, annotation, _INSTANCES)
+    except CallMistakes as wrong:
+        raise ValueError("; ".join(_said(name, mistake) for mistake in wrong.mistakes)) from None
+
+
+class CheckedFields:
+    """Base of frozen dataclasses whose values must fit their annotations; lists become the tuples they stand for."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for the first value that does not fit."""
+        for name, parameter in parameters(cast("Callable[..., Any]", type(self)), 0).items():
+            value = getattr(self, name)
+            if value is parameter.default:  # most are, and Needs are made at each reset
+                continue
+            try:
+                fit = convert(value, parameter.annotation, _INSTANCES)
+            except CallMistakes as wrong:
+                raise ValueError(_said(f"{type(self).__name__}.{name}", wrong.mistakes[0])) from None
+            if isinstance(value, (list, tuple)):
+                object.__setattr__(self, name, fit)
+
+
+class _Instances(dict[Any, Convert]):
+    """Converters for what Python code gives: where a dataclass is asked for, only an instance of it will do."""
+
+    def __contains__(self, annotation: object) -> bool:
+        return isinstance(annotation, type) and (dataclasses.is_dataclass(annotation) or annotation is str)
+
+    def __getitem__(self, kind: Any) -> Convert:
+        def instance(value: Any) -> Any:
+            if not isinstance(value, kind):
+                words = describe(kind) if kind is str else f"a {kind.__name__}"
+                raise CallMistakes([Mistake((), f"legal is {words}, got {shown(value)} ({kind_of(value)})")])
+            return value
+
+        return instance
+
+
+_INSTANCES = _Instances()
+
+
+def _is_key(mistake: Mistake) -> bool:
+    return mistake.path[-1:] == (KEY,)
+
+
+def _said(noun: str, mistake: Mistake) -> str:
+    """``settle.quiet_ms: legal is a number from 0 up, got 'fast' (a text)``."""
+    path = mistake.path[:-2] if _is_key(mistake) else mistake.path
+    where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+    return f"{noun}{where}: {mistake.message}"
