@@ -302,11 +302,11 @@ def describe(annotation: Any) -> str:
         return f"a list of {count}({describe(arguments[0])})"
     if origin in (Union, types.UnionType):
         return " or ".join(describe(member) for member in arguments if member is not type(None))
-    if origin in (list, Sequence) and arguments:
+    if origin in (list, Sequence) and arguments and arguments[0] is not Any:
         return f"a list of ({describe(arguments[0])})"
     if origin in (dict, Mapping) and arguments:
-        return f"a mapping to ({describe(arguments[1])})"
-    return _WORDS.get(annotation) or f"a {getattr(annotation, '__name__', 'value').lower()}"
+        return "a mapping" if arguments[1] is Any else f"a mapping of names, each with {describe(arguments[1])}"
+    return _WORDS.get(origin or annotation) or f"a {getattr(annotation, '__name__', 'value').lower()}"
 
 
 def kind_of(value: Any) -> str:

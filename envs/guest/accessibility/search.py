@@ -103,7 +103,7 @@ def not_seen(
     like = [node for node in nodes if role is None or node.role_name == role][:8]
     found = [f"{node.role_name} {node.name!r}" for node in like]
     if not found:
-        common = Counter(node.role_name for node in nodes).most_common(8)
+        common = Counter(node.role_name for node in nodes if node.role).most_common(8)
         found = ["none of that role", *([f"but {', '.join(f'{n} {kind}' for kind, n in common)}"] if nodes else [])]
     cuts = [program.cut for program in programs if program.cut]
     return (
