@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, TypeVar, cast
 
+from deskgym.envs.errors import near
 from deskgym.envs.evaluation.calls import (
     KEY,
     CallMistakes,
@@ -53,8 +54,13 @@ def check_options(
     try:
         return bind(taker, options, leading=leading, noun="option")
     except CallMistakes as wrong:
-        ending = f"; {noun} takes {', '.join(names) or 'nothing'}" if any(_is_key(m) for m in wrong.mistakes) else ""
-        raise ValueError("; ".join(_said(noun, mistake) for mistake in wrong.mistakes) + ending) from None
+        mistakes = [
+            Mistake((), f"unknown option {m.path[0]!r}; legal are {', '.join(names)}{near(m.path[0], names)}")
+            if m.path[1:] == (KEY,)
+            else m
+            for m in wrong.mistakes
+        ]
+        raise ValueError("; ".join(_said(noun, mistake) for mistake in mistakes)) from None
 
 
 def from_options(kind: type[T], options: object, noun: str) -> T:
@@ -106,12 +112,7 @@ class _Instances(dict[Any, Convert]):
 _INSTANCES = _Instances()
 
 
-def _is_key(mistake: Mistake) -> bool:
-    return mistake.path[-1:] == (KEY,)
-
-
 def _said(noun: str, mistake: Mistake) -> str:
     """``settle.quiet_ms: legal is a number from 0 up, got 'fast' (a text)``."""
-    path = mistake.path[:-2] if _is_key(mistake) else mistake.path
-    where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+    where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in mistake.path)
     return f"{noun}{where}: {mistake.message}"

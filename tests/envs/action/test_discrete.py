@@ -111,7 +111,7 @@ def test_the_grid_covers_the_screen_row_by_row():
         ({"keys": [None]}, r"keys\[0\]: legal is a text, got None"),
         (["click"], r"discrete=\['click'\]; legal is None or a mapping with any of grid, keys"),
         ({"keys": ["ctrl+nonsense"]}, "'ctrl+nonsense' is none".replace("+", r"\+")),
-        ({"max_words": 3}, "discrete: unknown option 'max_words'.*discrete takes grid, keys, max_arguments, verbs"),
+        ({"max_words": 3}, "discrete: unknown option 'max_words'; legal are grid, keys, max_arguments, verbs"),
     ],
 )
 def test_a_bad_option_is_refused_with_what_is_legal(options, message):

@@ -341,7 +341,7 @@ def test_leaving_a_with_block_ends_all(make):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"dept": 1}, "pool: unknown option 'dept'; did you mean 'depth'.*pool takes depth, reserve_mb, snapshots"),
+        ({"dept": 1}, "pool: unknown option 'dept'; legal are depth, reserve_mb, snapshots; did you mean 'depth'"),
         ({"depth": -1}, "pool.depth: legal is a whole number from 0 up, got -1"),
         ({"depth": True}, "depth: legal .*, got True"),
         ({"snapshots": -1}, "snapshots: legal .*, got -1"),
