@@ -104,7 +104,7 @@ def not_seen(
     found = [f"{node.role_name} {node.name!r}" for node in like]
     if not found:
         common = Counter(node.role_name for node in nodes if node.role).most_common(8)
-        found = ["none of that role", *([f"but {', '.join(f'{n} {kind}' for kind, n in common)}"] if nodes else [])]
+        found = ["none of that role", *([f"but {', '.join(f'{n} {kind}' for kind, n in common)}"] if common else [])]
     cuts = [program.cut for program in programs if program.cut]
     return (
         f"no {wanted} in {app or 'any program'} within {deadline} s; among {len(nodes)} elements there are "
