@@ -36,8 +36,9 @@ def sheet(screen: Screen, name: str) -> Bursts:
 
 def select(screen: Screen, range: str) -> Bursts:
     """Select cells of the sheet in front, such as ``B2:B9``, through the Name Box."""
-    box = screen.find(role="text")
-    yield [click(box), Action("press", keys=("ctrl", "a")), Action("type", text=f"{range}\n")]
+    yield [click(screen.find(role="text"))]
+    _until("the focus in the Name Box", lambda: "focused" in screen.find(role="text").states)
+    yield [Action("press", keys=("ctrl", "a")), Action("type", text=f"{range}\n")]
 
     def selected() -> bool:
         tables = screen.find_all(role="table")
