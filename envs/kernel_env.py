@@ -41,8 +41,15 @@ class KernelActions(CodeActions):
             ActionError: it is none of these.
         """
         parsed = super().parse(action)
-        if not isinstance(parsed, str) and parsed[0].verb == "wait":
-            raise ActionError(self.no_wait)
+        if not isinstance(parsed, str):
+            if parsed[0].verb == "wait":
+                raise ActionError(self.no_wait)
+            return parsed
+        try:
+            parsed.encode()
+        except UnicodeEncodeError:
+            message = "the action has lone surrogates, which no text has: give Unicode characters"
+            raise ActionError(message) from None
         return parsed
 
     def scripted(self, script: Iterator[Any], look: Callable[[], None]) -> Iterator[Any]:

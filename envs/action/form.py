@@ -90,17 +90,12 @@ class CodeActions(ActionForm):
         self.space = UnicodeText(MAX_CODE)
 
     def parse(self, action: Any) -> Performed:
-        """See ``parse_code``. Raises ActionError also for a text that is too long or not Unicode."""
+        """See ``parse_code``. Raises ActionError also for a text that is too long."""
         parsed = parse_code(action)
         if isinstance(parsed, Action):
             return (parsed,)
         if len(parsed) > MAX_CODE:
             raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
-        try:
-            parsed.encode()
-        except UnicodeEncodeError:
-            message = "the action has lone surrogates, which no text has: give Unicode characters"
-            raise ActionError(message) from None
         return parsed
 
     def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[str]:

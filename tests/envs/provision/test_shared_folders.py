@@ -173,7 +173,7 @@ def test_nothing_is_left_open(keeper, desktop):
 def test_what_cannot_be_is_said():
     for wrong, words in [
         ({"path": "/home/user/dags"}, "in a folder of the agent's"),
-        ({"size_mb": 0}, "size_mb=0; legal are 1 to 4096"),
+        ({"size_mb": 0}, "size_mb: legal is a whole number from 1 to 4096, got 0"),
     ]:
         with pytest.raises(ValueError, match=words):
             replace(DAGS, **wrong)
