@@ -41,7 +41,9 @@ def test_every_task_can_be_drawn(dialogue: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialogue", SUITE.dialogue_ids())
-def test_references_are_right_and_wrong_codes_wrong(dialogue: str):
+def test_references_are_right_and_wrong_codes_wrong(dialogue: str, sampled):
+    if dialogue not in sampled(SUITE.dialogue_ids()):
+        pytest.skip("not in this run's sample")
     report = Report()
     file = SUITE.files[dialogue]
     check_file(file, SUITE.domains[file.domain], 3, report)
