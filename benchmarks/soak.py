@@ -217,13 +217,17 @@ def _outside(root: int) -> set[int]:
 def _own_temporary_folder() -> Iterator[Path]:
     """A folder that takes all temporary files of this process, so that they can be counted."""
     get_temp_dir()  # multiprocessing keeps the first one that it is given
-    usual, folder = tempfile.tempdir, tempfile.mkdtemp(prefix="deskgym-soak-")
+    usual, variable = tempfile.tempdir, os.environ.get("TMPDIR")
+    folder = tempfile.mkdtemp(prefix="deskgym-soak-")
     os.chmod(folder, 0o755)  # the machines' root reads some of them
     tempfile.tempdir = folder
     try:
         yield Path(folder)
     finally:
         tempfile.tempdir = usual
+        os.environ.pop("TMPDIR", None)  # a vector environment makes one environment in this process too, for its spaces
+        if variable is not None:
+            os.environ["TMPDIR"] = variable
         shutil.rmtree(folder, ignore_errors=True)
 
 

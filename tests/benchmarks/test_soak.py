@@ -1,6 +1,7 @@
 """The soak: leaks planted on purpose are found, and the real thing has none."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -45,8 +46,10 @@ def test_every_kind_of_leak_is_found(run):
 
 
 def test_without_one_nothing_is_found(run):
+    before = os.environ.get("TMPDIR")
     status, data = run(*FAKE)
     assert (status, data["leaks"]) == (0, [])
+    assert os.environ.get("TMPDIR") == before
 
 
 @pytest.mark.sandbox
