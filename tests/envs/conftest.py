@@ -1,4 +1,4 @@
-"""A desktop of processes, shared by the tests of one file."""
+"""A desktop of processes, and what keeps companions, shared by the tests of one file."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,6 +7,8 @@ import pytest
 
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine
+from deskgym.envs.provision.builder import MachineBuilder
+from deskgym.envs.provision.companion_keeper import CompanionKeeper
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +23,10 @@ def desktop() -> Iterator[ProcessMachine]:
 def headless() -> Iterator[ProcessMachine]:
     with ProcessMachine(MachineConfig(screen_size=None)) as machine:
         yield machine
+
+
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[CompanionKeeper]:
+    keeper = CompanionKeeper(MachineBuilder("sandbox"))
+    yield keeper
+    keeper.close()

@@ -12,8 +12,6 @@ from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
-from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.services import Daemon, Postgresql, Ready, ServiceSpec
 from deskgym.task_suites.core.task import Task
 
@@ -46,13 +44,6 @@ STORE = ServiceSpec(
     ports=(5432,),
     data=(Postgresql("store", user="agent", role="user", socket=SOCKET, reader="nobody"),),
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def keeper():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    yield keeper
-    keeper.close()
 
 
 @pytest.fixture

@@ -29,13 +29,6 @@ HEADLESS = MachineConfig(screen_size=None)
 SEEDED = [{"id": 1, "item": "tea"}, {"id": 2, "item": "salt"}]
 
 
-@pytest.fixture(scope="module")
-def keeper():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    yield keeper
-    keeper.close()
-
-
 @pytest.fixture
 def desktop(keeper):
     """A started machine with a shop beside it."""

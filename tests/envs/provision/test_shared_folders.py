@@ -19,13 +19,6 @@ pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
 
 
-@pytest.fixture(scope="module")
-def keeper():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    yield keeper
-    keeper.close()
-
-
 @pytest.fixture
 def desktop(keeper):
     """A started machine with the service beside it."""

@@ -15,8 +15,6 @@ from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed, Evaluator
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
-from deskgym.envs.provision.builder import MachineBuilder
-from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.task_suites.core.registry import Registry
 from deskgym.task_suites.core.task import Task
 from deskgym.wrappers.recording.recorded_state import keep, restore
@@ -34,13 +32,6 @@ def started(machine, *checks: Check) -> Task:
     task = Task("demo/x", "Do it.", Evaluator(checks), solve=lambda screen: iter(()))
     task.prepare(machine)
     return task
-
-
-@pytest.fixture(scope="module")
-def keeper():
-    keeper = CompanionKeeper(MachineBuilder("sandbox"))
-    yield keeper
-    keeper.close()
 
 
 @pytest.fixture
