@@ -36,7 +36,8 @@ def build_once(
         replace: build it although it is there.
         unused: seconds after which neighbours whose names begin with the same word (``guest-...``) are deleted, if
             nobody has asked for them meanwhile; by default none are.
-        waiting: called with the process id of another builder of the same target, before it is waited for.
+        waiting: called with the process id of another builder of the same target (``"?"`` in the moment before it has
+            written that down), before it is waited for.
 
     Raises:
         OSError: there is no room, or no right to write; what ``build`` raises goes through.
@@ -58,7 +59,7 @@ def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -
 
     Args:
         path: the lock's file; its folder exists.
-        waiting: called with the holder's process id where the lock is taken.
+        waiting: called with the holder's process id where the lock is taken, or ``"?"`` before that is written.
     """
     while True:
         with path.open("a+") as file:

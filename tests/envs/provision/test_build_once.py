@@ -69,7 +69,7 @@ def test_of_several_threads_one_builds(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(built) == 1 and set(waited) <= {str(os.getpid())}
+    assert len(built) == 1 and set(waited) <= {str(os.getpid()), "?"}
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
 
 
