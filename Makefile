@@ -3,9 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+APT := $(PYTHON) deskgym/apt.py
 .DEFAULT_GOAL := help
 
 .PHONY: help setup setup-test demo image test test-all proofs check bench clean
@@ -13,18 +12,9 @@ APT := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
-# What dpkg does not have is installed; with all of it there, neither root nor a network is needed.
-define install_packages
-	@missing=$$(for p in $$($(PYTHON) deskgym/packages.py $(1)); do \
-	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
-	if [ -n "$$missing" ]; then echo "installing:" $$missing; \
-	  $(APT) update -qq && $(APT) install -y -qq --no-install-recommends $$missing >.setup-apt.log 2>&1 \
-	  || { tail -20 .setup-apt.log; exit 1; }; fi
-endef
-
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "deskgym needs Python 3.11 or newer; set PYTHON="; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(APT) update -qq && $(APT) install -y -qq python3-venv; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(APT) venv
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: setup.cfg pyproject.toml | $(VENV)/bin/python
@@ -39,12 +29,15 @@ $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/python
 	@$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-setup: $(VENV)/.installed  ## programs and Python packages for the science suite
-	$(call install_packages,core science)
+# apt first: it is what may have to wait for another program, and to ask for a password.
+setup:  ## programs and Python packages for the science suite
+	@$(APT) core science
+	@$(MAKE) --no-print-directory $(VENV)/.installed
 	@$(BIN)/deskgym install science --yes
 
-setup-test: $(VENV)/.installed-dev  ## the same, with all that training and the tests need
-	$(call install_packages,core suites test view vnc image vm)
+setup-test:  ## the same, with all that training and the tests need
+	@$(APT) core suites test view vnc image vm
+	@$(MAKE) --no-print-directory $(VENV)/.installed-dev
 	@for tasks in task_suites/*/tasks; do $(BIN)/deskgym install $$(basename $$(dirname $$tasks)) --yes || exit 1; done
 
 demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
@@ -52,9 +45,10 @@ demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
 	$(BIN)/deskgym view out/demo --out out/demo.html
 	@echo "open out/demo.html"
 
-image: setup  ## a disk image with the science programs, for virtual machines
+image:  ## a disk image with the science programs, for virtual machines
+	@$(APT) image vm
+	@$(MAKE) --no-print-directory setup
 	@$(PIP) -e '.[vm]'
-	$(call install_packages,core image vm)
 	$(BIN)/deskgym image build science
 
 test: setup-test  ## the tests, without those marked slow
@@ -76,4 +70,4 @@ bench: setup-test  ## all that is measured, on this machine; writes out/bench
 	$(BIN)/deskgym bench --out out/bench
 
 clean:  ## remove what was built, never what you recorded
-	rm -rf build dist $(VENV) .setup-apt.log *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist $(VENV) *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

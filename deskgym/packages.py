@@ -15,6 +15,7 @@ MACHINES = {
         "runc", "uidmap", "xvfb", "openbox", "dbus", "at-spi2-core", "fonts-dejavu-core", "libgl1-mesa-dri", "libegl1",
         "locales", "libfaketime",
     ),
+    "venv": ("python3-venv",),
     "image": ("mmdebstrap", "qemu-utils", "e2fsprogs", "uidmap", "debian-archive-keyring"),
     "vm": ("qemu-system-x86", "qemu-utils", "e2fsprogs"),
     "view": ("novnc", "x11vnc"),

@@ -86,6 +86,8 @@ def _wanted(name: str) -> tuple[Sequence[str], str]:
 
 def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
     """Install packages, if the user agrees."""
+    from deskgym.apt import install
+
     steps = _steps(debian, python)
     lines = _lines(steps)
     if debian and not shutil.which("apt-get"):
@@ -95,9 +97,10 @@ def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
     if not agreed and not _agreed(" && ".join(lines)):
         print("deskgym: nothing installed", file=sys.stderr)
         return False
-    for step in ([["apt-get", "update", "-qq"]] if debian else []) + steps:
-        status = subprocess.run(step, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode
-        if status:
+    if debian:
+        install(debian)
+    for step in _steps([], python):
+        if status := subprocess.run(step, check=False).returncode:
             raise ValueError(f"{shlex.join(step)} failed with status {status}")
     print(f"installed {' '.join(debian + python)}")
     return True

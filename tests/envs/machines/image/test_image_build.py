@@ -36,8 +36,9 @@ WHY_NOT = why_not()
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
 BUILDER = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from deskgym.cli import main
 from deskgym.envs.machines.image import store
 store.cache_folder = lambda: Path(sys.argv[1])
