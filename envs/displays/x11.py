@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 
@@ -25,7 +26,7 @@ class X11Display(Display):
         offset: where in the file the framebuffer begins, in bytes.
 
     Raises:
-        MachineError: the file is not the framebuffer of such a screen.
+        MachineError: the file is not the framebuffer of such a screen, or it can be cut.
     """
 
     def __init__(self, client: GuestClient, framebuffer: int, size: tuple[int, int], offset: int = 0) -> None:
@@ -37,7 +38,6 @@ class X11Display(Display):
         except (OSError, ValueError) as error:
             os.close(framebuffer)
             raise MachineError(f"the framebuffer cannot be read: {error}", "display_lost") from error
-        self._bytes = offset + len(self._map)
         import cv2  # here, since it takes long to load
 
         self._convert = cv2.cvtColor
@@ -68,13 +68,11 @@ class X11Display(Display):
 
         Raises:
             ValueError: ``out`` has another shape or dtype.
-            MachineError: the display is closed, or its framebuffer was cut.
+            MachineError: the display is closed.
         """
         width, height = self.size
         if self._fd < 0:
             raise MachineError("the display is closed", "display_lost")
-        if os.fstat(self._fd).st_size < self._bytes:  # reading what is not there would end this process
-            raise MachineError("the framebuffer is shorter than it was", "display_lost")
         if out is None:
             out = np.empty((height, width, 3), np.uint8)
         elif out.shape != (height, width, 3) or out.dtype != np.uint8:
@@ -110,6 +108,8 @@ class X11Display(Display):
 
 def _open(fd: int, size: tuple[int, int], offset: int) -> tuple[mmap.mmap, NDArray[np.uint8]]:
     """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError, OSError."""
+    if _can_be_cut(fd):  # reading what was cut off ends this process
+        raise ValueError("its file can be made shorter; it must be a memory file with F_SEAL_SHRINK")
     layout = read_layout(fd, offset)
     if (layout.width, layout.height) != size:
         raise ValueError(f"it is {layout.width}x{layout.height}, not {size[0]}x{size[1]}")
@@ -117,3 +117,10 @@ def _open(fd: int, size: tuple[int, int], offset: int) -> tuple[mmap.mmap, NDArr
     memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ, offset=offset)
     rows = np.frombuffer(memory, np.uint8, height * layout.line, layout.start).reshape(height, layout.line)
     return memory, rows[:, : width * 4].reshape(height, width, 4)
+
+
+def _can_be_cut(fd: int) -> bool:
+    try:
+        return not fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
+    except OSError:  # no memory file
+        return True

@@ -46,6 +46,9 @@ import msgpack
 
 VERSION = 1
 MAX_FRAME = 16 << 20
+MAX_VALUES = 1 << 21
+"""In one message; an entry of a map counts as two. A frame of empty maps would fill 1.2 GB of memory, this many 0.2."""
+
 HEADER = struct.Struct(">I")
 
 ELEMENT_COLUMNS = ("x", "y", "width", "height", "role", "states", "parent", "window")
@@ -73,8 +76,29 @@ def pack(message: dict[str, Any]) -> bytes:
 
 
 def unpack(body: bytes) -> Any:
-    """The message in a frame's body."""
-    return msgpack.unpackb(body, raw=False, strict_map_key=True)
+    """The message in a frame's body.
+
+    Raises:
+        ValueError: it is none, or has more than ``MAX_VALUES`` values.
+    """
+    left = MAX_VALUES
+
+    def count(values: Any) -> Any:
+        nonlocal left
+        left -= 1 + len(values) * (1 if type(values) is list else 2)
+        if left < 0:
+            raise ValueError(f"a message of more than {MAX_VALUES} values")
+        return values
+
+    return msgpack.unpackb(
+        body,
+        raw=False,
+        strict_map_key=True,
+        list_hook=count,
+        object_hook=count,
+        max_array_len=MAX_VALUES,
+        max_map_len=MAX_VALUES // 2,
+    )
 
 
 def unpack_flat(body: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import struct
@@ -20,7 +21,8 @@ class XServer:
     Attributes:
         display: its name, such as ``":0"``, once it is ready.
         authority: the file with the cookie, readable for the agent.
-        framebuffer: the file with its screen, in XWD format.
+        framebuffer: the file with its screen, in XWD format: a memory file that nobody can cut, since whoever maps a
+            file that is cut later dies of it; or in a virtual machine one on the device that the host reads.
     """
 
     def __init__(self, config: GuestConfig, reaper: Reaper, size: tuple[int, int], glx: bool) -> None:
@@ -29,7 +31,15 @@ class XServer:
         folder = os.path.join(config.state_dir, "framebuffer")
         self.framebuffer = os.path.join(folder, "Xvfb_screen0")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        _reserve(self.framebuffer, size)
+        self._memory = -1
+        if os.path.ismount(folder):
+            fd = os.open(self.framebuffer, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            _reserve(fd, size)
+            os.close(fd)
+        else:
+            self._memory = _sealed(size)
+            name, self.framebuffer = self.framebuffer, f"/proc/self/fd/{self._memory}"
+            os.symlink(self.framebuffer, name)
         self._config, self._cookie = config, os.urandom(16)
         own_copy = os.path.join(config.state_dir, "server-cookie")
         self._write(own_copy, "0", mode=0o600, owner=None)
@@ -51,7 +61,7 @@ class XServer:
                 ],
                 env=env,
                 user="guest",
-                pass_fds=[ready_write],
+                pass_fds=[ready_write] if self._memory < 0 else [ready_write, self._memory],
             )  # fmt: skip
         finally:
             os.close(ready_write)
@@ -60,6 +70,10 @@ class XServer:
         """Wait until it accepts connections. Raises StartFailed."""
         number = await first_line(self.service, self._ready, deadline)
         self.display = f":{int(number)}"
+        if self._memory >= 0:
+            reading = os.open(self.framebuffer, os.O_RDONLY | os.O_CLOEXEC)
+            os.dup2(reading, self._memory, inheritable=False)  # from here on only X may write
+            os.close(reading)
         self._write(self.authority, number, mode=0o600, owner=self._config.owner)
 
     def _write(self, path: str, number: str, mode: int, owner: tuple[int, int] | None) -> None:
@@ -78,11 +92,16 @@ class XServer:
         os.replace(temporary, path)
 
 
-def _reserve(path: str, size: tuple[int, int]) -> None:
-    """Make the framebuffer's file before Xvfb does, so that it lies in one piece where it lies on a device."""
+def _reserve(fd: int, size: tuple[int, int]) -> None:
+    """Make the framebuffer's file as large as it will be, so that it lies in one piece where it lies on a device."""
     width, height = size
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        os.posix_fallocate(fd, 0, width * height * 4 + 4096)
-    finally:
-        os.close(fd)
+    os.posix_fallocate(fd, 0, width * height * 4 + 4096)
+
+
+def _sealed(size: tuple[int, int]) -> int:
+    """A memory file for the framebuffer that nobody can make shorter."""
+    fd = os.memfd_create("framebuffer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.fchmod(fd, 0o600)
+    _reserve(fd, size)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+    return fd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -94,10 +95,11 @@ def screen_memory(size: tuple[int, int], content: Path | None = None) -> int:
         Its descriptor, which the caller owns.
     """
     length = screen_bytes(size)
-    fd = os.memfd_create("deskgym-screen", os.MFD_CLOEXEC)
+    fd = os.memfd_create("deskgym-screen", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with (content or _empty_screen(length)).open("rb") as source:
             copy_file(source.fileno(), fd, length)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     except BaseException:
         os.close(fd)
         raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,14 +105,44 @@ def _swap_is_accounted(version: str) -> bool:
     return True
 
 
+SHARE = 4  # of what the kernel gives this user of the host, one machine may take a quarter
+_WATCHED = {"max_inotify_instances": 64, "max_inotify_watches": 65536, "max_fanotify_groups": 0}
+"""Most of /proc/sys/user that a machine may have; fanotify is of no use to programs that have inotify."""
+
+_POOLS = {"SIGPENDING": 4096, "MSGQUEUE": 1 << 18, "MEMLOCK": 8 << 20}
+_RLIMIT_SIGPENDING = 11  # in the resource module from Python 3.14 on, if at all
+
+
+def user_limits() -> dict[str, int]:
+    """What a machine's user namespace may hold of what the kernel counts for this user, all machines together."""
+    found = {}
+    for name, most in _WATCHED.items():
+        try:
+            host = int(Path("/proc/sys/user", name).read_text())
+        except FileNotFoundError:  # a kernel without it
+            continue
+        found[name] = min(most, host // SHARE)
+    return found
+
+
+def pools() -> list[dict[str, Any]]:
+    """The OCI ``rlimits`` of what the kernel counts for this user too: signals, message queues, locked memory."""
+    rlimits = []
+    for name, most in _POOLS.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}", _RLIMIT_SIGPENDING))[1]
+        value = most if hard == resource.RLIM_INFINITY else min(most, hard // SHARE)
+        rlimits.append({"type": f"RLIMIT_{name}", "hard": value, "soft": value})
+    return rlimits
+
+
 DENIED_CALLS = (
     "acct", "add_key", "bpf", "clock_adjtime", "clock_settime", "create_module", "delete_module", "finit_module",
-    "fsconfig", "fsmount", "fsopen", "fspick", "get_kernel_syms", "init_module", "io_uring_enter",
-    "io_uring_register", "io_uring_setup", "ioperm", "iopl", "kexec_file_load", "kexec_load", "keyctl",
-    "lookup_dcookie", "mount", "mount_setattr", "move_mount", "name_to_handle_at", "nfsservctl", "open_by_handle_at",
-    "open_tree", "perf_event_open", "pivot_root", "query_module", "quotactl", "reboot", "request_key", "setns",
-    "settimeofday", "stime", "swapoff", "swapon", "syslog", "umount", "umount2", "unshare", "userfaultfd", "uselib",
-    "vhangup", "vm86", "vm86old",
+    "fsconfig", "fsmount", "fsopen", "fspick", "get_kernel_syms", "init_module", "io_uring_enter", "io_uring_register",
+    "io_uring_setup", "ioperm", "iopl", "kexec_file_load", "kexec_load", "keyctl", "lookup_dcookie", "mount",
+    "mount_setattr", "move_mount", "name_to_handle_at", "nfsservctl", "open_by_handle_at", "open_tree",
+    "perf_event_open", "pivot_root", "query_module", "quotactl", "quotactl_fd", "reboot", "request_key", "setns",
+    "settimeofday", "socketcall", "stime", "swapoff", "swapon", "syslog", "umount", "umount2", "unshare", "uselib",
+    "userfaultfd", "vhangup", "vm86", "vm86old",
 )  # fmt: skip
 """System calls that desktop programs do without, and that most ways out of containers begin with."""
 
@@ -121,13 +152,18 @@ _ARCHITECTURES = {
 }
 _NEW_USER = 0x10000000  # CLONE_NEWUSER
 _LEASES = (1024, 1040)  # F_SETLEASE, F_SETDELEG
-_ENOSYS = 38
+_ENOSYS, _ENOTSUP, _EAFNOSUPPORT = 38, 95, 97
+_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+_ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "setxattrat")
 
 
 def seccomp() -> dict[str, Any]:
-    """The OCI ``seccomp`` section: everything is allowed but ``DENIED_CALLS``, new user namespaces and leases.
+    """The OCI ``seccomp`` section: everything is allowed but ``DENIED_CALLS``, and what follows.
 
-    Who holds a lease on a file keeps everybody else waiting who opens it: a service that shares a folder, say.
+    New user namespaces. Leases: who holds one keeps everybody else waiting who opens the file: a service that shares a
+    folder, say. Other sockets than ``_FAMILIES``: a virtual machine's host answers AF_VSOCK. Extended attributes: no
+    limit bounds the kernel's memory for access control lists, and programs do without them (``cp -a``, ``tar``, apt).
+    Calls that are newer than the host's libseccomp are the guest's to refuse: see ``deskgym.envs.guest.new_calls``.
     """
     clone_user = {"index": 0, "value": _NEW_USER, "valueTwo": _NEW_USER, "op": "SCMP_CMP_MASKED_EQ"}
     section: dict[str, Any] = {
@@ -139,6 +175,16 @@ def seccomp() -> dict[str, Any]:
                 {"names": ["fcntl", "fcntl64"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1, "args": [_command(lease)]}
                 for lease in _LEASES
             ),
+            *(
+                {
+                    "names": ["socket", "socketpair"],
+                    "action": "SCMP_ACT_ERRNO",
+                    "errnoRet": _EAFNOSUPPORT,
+                    "args": [other],
+                }
+                for other in _other_families()
+            ),
+            {"names": list(_ATTRIBUTES), "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOTSUP},
             # its flags are in memory, which a filter cannot read: programs fall back to clone
             {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
         ],
@@ -146,6 +192,13 @@ def seccomp() -> dict[str, Any]:
     if architectures := _ARCHITECTURES.get(platform.machine()):
         section["architectures"] = architectures
     return section
+
+
+def _other_families() -> list[dict[str, Any]]:
+    """Conditions on the first argument; those of a call are alternatives, so that "none of these" cannot be said."""
+    least = [number for number in range(max(_FAMILIES)) if number not in _FAMILIES]
+    equal = [{"index": 0, "value": number, "op": "SCMP_CMP_EQ"} for number in least]
+    return [*equal, {"index": 0, "value": max(_FAMILIES), "op": "SCMP_CMP_GT"}]
 
 
 def _command(number: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import INSIDE, PYTHON_INSIDE, Interpreter
 from deskgym.envs.machines.libraries import INSIDE as LIBRARIES_INSIDE
 from deskgym.envs.machines.locales import INSIDE as LOCALE_INSIDE
-from deskgym.envs.machines.sandbox.limits import RUN_MB, SHM_MB, Limits, seccomp
+from deskgym.envs.machines.sandbox.limits import RUN_MB, SHM_MB, Limits, pools, seccomp
 from deskgym.envs.machines.sandbox.rootfs import AGENT, HOST_LAYERS, LAYERS, RootFs
 from deskgym.envs.machines.userns import IdMap, IdRange
 
@@ -121,6 +121,7 @@ def _process(parts: Parts) -> dict[str, Any]:
         "rlimits": [
             {"type": "RLIMIT_NOFILE", "hard": open_files, "soft": min(4096, open_files)},
             {"type": "RLIMIT_CORE", "hard": 0, "soft": 0},
+            *pools(),
         ],
         "noNewPrivileges": True,
     }

@@ -21,6 +21,7 @@ from typing import Any
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import userns
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
+from deskgym.envs.machines.sandbox.limits import user_limits
 from deskgym.envs.machines.sandbox.supervisor import Config, end_containers, remove_state
 from deskgym.envs.machines.userns import IdMap
 
@@ -68,6 +69,7 @@ class SupervisorClient:
                 scratch=str(self.scratch),
                 remove=[*userns.command(ids), LAYERS_SCRIPT, "remove"],
                 root=ids.root[0],
+                user_limits=user_limits(),
             )
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", SCRIPT, json.dumps(asdict(self._config))],

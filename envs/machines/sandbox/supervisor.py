@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWUSER = 0x10000000
 GUEST_FD = 3
 LOG_TAIL = 2000
 WATCH_MS = 200
@@ -55,6 +56,7 @@ class Config:
         scratch: this process's folder of snapshots and layers, owned by the machines' root.
         remove: command that deletes a folder of files that belong to the machines' users.
         root: the host's id of the machines' root.
+        user_limits: what a machine's user namespace may hold, by its name in /proc/sys/user.
     """
 
     socket: int
@@ -66,6 +68,7 @@ class Config:
     scratch: str
     remove: "list[str]"
     root: int
+    user_limits: "dict[str, int]"
 
 
 @dataclass
@@ -214,16 +217,18 @@ class Supervisor:
     def _on_started(self, container: Container, status: int) -> None:
         container.starter, container.deadline = 0, NEVER
         answer, container.answer = container.answer, None
+        problem = f"it ended with status {status}" if status else ""
         try:
             with open(os.path.join(self._config.folder, container.name, "pid")) as file:
                 container.pid = int(file.read())
             container.pidfd = os.pidfd_open(container.pid)
-        except (OSError, ValueError):
-            status = status or 1
-        if status != 0 or answer is None:
+            limit_user(container.pidfd, self._config.user_limits)
+        except (OSError, ValueError) as error:
+            problem = problem or str(error)
+        if problem or answer is None:
             container.failed = True
             if answer is not None:
-                send(answer, {"error": tail(container.log) or f"it ended with status {status}"})
+                send(answer, {"error": tail(container.log) or problem})
             self._kill(container)
             if container.pidfd < 0:
                 self._clean(container)
@@ -253,6 +258,26 @@ class Supervisor:
         for waiting in container.waiting:
             send(waiting, {})
         self._containers.pop(container.name, None)
+
+
+def limit_user(pidfd: int, limits: "dict[str, int]") -> None:
+    """Set the limits of a container's user namespace, before anything of the agent's runs in it. Raises OSError."""
+    child = os.fork()  # who has joined a user namespace cannot come back
+    if child == 0:
+        failure = 1
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            failure = ctypes.get_errno() if libc.setns(pidfd, CLONE_NEWUSER) else 0
+            for name, value in () if failure else limits.items():
+                with open(f"/proc/sys/user/{name}", "w") as file:
+                    file.write(str(value))
+        except OSError as error:
+            failure = error.errno or 1
+        finally:
+            os._exit(failure)
+    failure = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if failure:
+        raise OSError(abs(failure), "its limits in /proc/sys/user cannot be set")
 
 
 def soonest(*times: "int | None") -> "int | None":

@@ -1,4 +1,6 @@
+import fcntl
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,23 +51,30 @@ def test_waits_between_events_take_their_time(desktop):
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 200, b"\0" * 100_000])
-def test_a_file_that_is_no_framebuffer_is_refused(desktop, tmp_path, data):
-    (tmp_path / "file").write_bytes(data)
-    with pytest.raises(MachineError):
+def test_a_file_that_is_no_framebuffer_is_refused(desktop, data):
+    fd = os.memfd_create("x", os.MFD_ALLOW_SEALING)
+    os.write(fd, data)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    with pytest.raises(MachineError, match="screen dump"):
+        X11Display(desktop.guest, fd, (1280, 720))
+
+
+def test_a_framebuffer_that_can_be_cut_is_refused(desktop, tmp_path):
+    whole = Path(f"{desktop.home.parent}/state/framebuffer/Xvfb_screen0")
+    assert os.readlink(whole).startswith("/proc/self/fd/")  # only X and the guest have it
+    fd = os.dup(desktop.display._fd)
+    (tmp_path / "file").write_bytes(os.pread(fd, 1 << 24, 0))
+    with pytest.raises(MachineError, match="made shorter"):
         X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (1280, 720))
-
-
-def test_a_framebuffer_that_is_cut_ends_no_process(desktop, tmp_path):
-    whole = desktop.get(f"{desktop.home.parent}/state/framebuffer/Xvfb_screen0")
-    (tmp_path / "file").write_bytes(whole)
-    display = X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (1280, 720))
+    with pytest.raises(MachineError, match="1280x720, not 640x480"):
+        X11Display(desktop.guest, os.dup(fd), (640, 480))
+    writable = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
+    with pytest.raises(PermissionError):
+        os.truncate(writable, 1000)
+    os.close(writable)
+    display = X11Display(desktop.guest, fd, (1280, 720))
     assert display.capture().shape == (720, 1280, 3)
-    os.truncate(tmp_path / "file", 1000)
-    with pytest.raises(MachineError, match="shorter"):
-        display.capture()
     display.close()
     display.close()
     with pytest.raises(MachineError, match="closed"):
         display.capture()
-    with pytest.raises(MachineError):
-        X11Display(desktop.guest, os.open(tmp_path / "file", os.O_RDONLY), (640, 480))

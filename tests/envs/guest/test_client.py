@@ -2,8 +2,10 @@
 
 import os
 import socket
+import struct
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 
 import msgpack
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.guest.protocol import HEADER, MAX_FRAME, pack
+from deskgym.envs.guest.protocol import HEADER, MAX_FRAME, pack, unpack
 
 
 def receive(sock: socket.socket) -> dict:
@@ -94,6 +96,46 @@ def test_no_bytes_raise_anything_else(data):
     client = against(lambda sock: sock.sendall(data))
     with pytest.raises((GuestLost, GuestCallError)):
         client.call("hello", 0.5)
+
+
+def sized(count: int, kind: int = 0xDD) -> bytes:
+    return bytes([kind]) + struct.pack(">I", count)
+
+
+FULL = {
+    "empty maps": lambda n: sized(n) + b"\x80" * n,
+    "empty lists": lambda n: sized(n) + b"\x90" * n,
+    "lists of maps": lambda n: sized(n >> 15) + (sized((1 << 15) - 5) + b"\x80" * ((1 << 15) - 5)) * (n >> 15),
+    "keys": lambda n: sized(n // 6, 0xDF) + b"".join(b"\xa4%04x\xc0" % (i & 0xFFFF) for i in range(n // 6)),
+    "maps of keys": lambda n: (
+        sized(40) + (sized(65535, 0xDF) + b"".join(b"\xa4%04x\xc0" % i for i in range(65535))) * 40
+    ),
+    "texts": lambda n: sized(n // 4) + b"\xa3abc" * (n // 4),
+}
+"""Frames of nearly ``MAX_FRAME`` bytes, which would take up to 1.2 GB of memory."""
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_frame_does_not_fill_the_hosts_memory(kind):
+    body = FULL[kind](MAX_FRAME - 16)
+    assert MAX_FRAME // 2 < len(body) <= MAX_FRAME
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="more than|exceeds max"):
+            unpack(body)
+        assert tracemalloc.get_traced_memory()[1] < 300 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_such_a_frame_is_a_loss():
+    body = FULL["empty maps"](MAX_FRAME - 16)
+    lost(against(lambda sock: sock.sendall(HEADER.pack(len(body)) + body) or sock.recv(1 << 20)), "garbage")
+
+
+def test_as_many_values_as_a_large_answer_has_are_taken():
+    values = [list(range(1000))] * 1000
+    assert unpack(msgpack.packb(values)) == values
 
 
 def test_values_of_the_wrong_type_are_a_loss():

@@ -1,6 +1,8 @@
 """What the sandbox keeps from the agent: each test is an attempt. The list in docs/sandbox.md follows this file."""
 
+import ctypes
 import os
+import resource
 import socket
 import threading
 from pathlib import Path
@@ -152,7 +154,7 @@ def test_the_hosts_network_is_not_there(box):
     assert b"unreachable" in done.stderr.lower()
     assert sh(box, "ls /sys/class/net").stdout == b"lo\n"
     raw = python(box, "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)")
-    assert b"PermissionError" in raw.stderr
+    assert b"Address family not supported" in raw.stderr
 
 
 def test_abstract_sockets_of_host_and_other_sandboxes_are_out_of_reach(box):
@@ -249,6 +251,53 @@ def test_system_calls_that_ways_out_begin_with_are_refused(box, name, number):
     assert python(box, code).stdout == b"1\n"
 
 
+def test_only_sockets_that_programs_need_can_be_made(box):
+    code = """
+import socket
+made = set()
+for family in range(64):
+    for kind in (1, 2, 3, 5):
+        try:
+            socket.socket(family, kind).close()
+            made.add(family)
+        except OSError:
+            pass
+import ctypes as c
+libc = c.CDLL(None, use_errno=True)
+vsock = [libc.syscall(41, c.c_long(family), 1, 0) for family in (40, 40 + (1 << 32))]
+print(sorted(made), vsock if c.sizeof(c.c_long) == 8 else [-1, -1])
+"""
+    if os.uname().machine != "x86_64":
+        code = code.replace("syscall(41", "syscall(198")
+    families = [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]
+    assert python(box, code).stdout.decode() == f"{[int(family) for family in families]} [-1, -1]\n"
+
+
+ATTRIBUTES = """
+import ctypes as c, os, struct
+open("/tmp/listed", "w").close()
+errors = []
+entry = b"".join(struct.pack("=HHI", tag, 7, 2**32 - 1) for tag in (1, 4, 32))
+for name, value in (("user.x", b"1"), ("system.posix_acl_access", struct.pack("=I", 2) + entry)):
+    for target in ("/tmp/listed", os.open("/tmp/listed", os.O_RDWR)):
+        try:
+            os.setxattr(target, name, value)
+        except OSError as error:
+            errors.append(error.errno)
+libc = c.CDLL(None, use_errno=True)
+value = c.create_string_buffer(b"1")
+how = struct.pack("=QII", c.addressof(value), 1, 0)
+libc.syscall(463, -100, b"/tmp/listed", 0, b"user.x", how, len(how))
+print(errors, c.get_errno(), os.listxattr("/tmp/listed"))
+"""
+
+
+def test_no_attributes_of_files_fill_the_kernels_memory(box):
+    assert python(box, ATTRIBUTES).stdout == b"[95, 95, 95, 95] 38 []\n"
+    copied = sh(box, "cd /tmp; cp -a listed copied && tar --xattrs --acls -c listed | (mkdir -p un && tar -x -C un)")
+    assert copied.returncode == 0, copied
+
+
 @pytest.mark.parametrize("number", [1024, 1024 + (1 << 32), 1040])
 def test_nobody_is_kept_waiting_by_a_lease(box, number):
     code = (
@@ -302,6 +351,59 @@ def test_fork_bomb_and_memory_hog_at_once():
         assert machine.alive and sh(machine, "echo still", user="guest").stdout == b"still\n"
         machine.restore(None)
         assert machine.run(["true"]).returncode == 0
+
+
+HOLD = """
+import ctypes as c, os, signal, sys, time
+libc = c.CDLL(None, use_errno=True)
+held = 0
+while libc.inotify_init1(0) >= 0:
+    held += 1
+groups = libc.fanotify_init(0x200, 0)
+queues = [libc.mq_open(b"/queue%d" % i, os.O_CREAT | os.O_RDWR, 0o600, None) for i in range(64)]
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+sent = 0
+while not libc.sigqueue(os.getpid(), 40, None):
+    sent += 1
+print(held, groups, sum(queue >= 0 for queue in queues), sent, flush=True)
+print("held", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def test_no_machine_takes_what_the_kernel_counts_for_the_hosts_user(box):
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def free():
+        fds = []
+        while (fd := libc.inotify_init1(0)) >= 0:
+            fds.append(fd)
+        for fd in fds:
+            os.close(fd)
+        return len(fds)
+
+    before = free()
+    held = threading.Thread(target=python, args=(box, HOLD.replace("sys.argv[1]", "3")))
+    held.start()
+    least = before
+    while held.is_alive():
+        least = min(least, free())
+        held.join(0.2)
+    assert before - least <= before / 2, (before, least)
+    most = int(Path("/proc/sys/user/max_inotify_instances").read_text()) // 4
+    queues = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+    taken = python(box, HOLD.replace("sys.argv[1]", "0")).stdout.split()
+    instances, group, open_queues, signals = map(int, taken[:4])
+    assert 8 <= instances <= min(64, most) and group == -1
+    assert 1 <= open_queues and (queues < 0 or open_queues * 10 * 8192 <= queues / 2)
+    assert 64 <= signals <= 4096
+
+
+def test_its_limits_cannot_be_raised(box):
+    for user in ("agent", "guest"):
+        raised = sh(box, "for name in /proc/sys/user/*; do echo 100000 > $name; done; ulimit -i 1000000", user=user)
+        assert raised.returncode != 0
+    assert int(sh(box, "cat /proc/sys/user/max_inotify_instances").stdout) <= 64
 
 
 def test_low_ports_are_the_agents_too(box):
