@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from deskgym.benchmarks.host import describe_host, load
+from deskgym.benchmarks.host import describe_host, load, warn_if_busy
 from deskgym.benchmarks.measure import Part
 from deskgym.envs.errors import near
 
@@ -63,7 +63,7 @@ def measure(
         "quick": quick,
         "time": time.strftime("%Y-%m-%d %H:%M", time.gmtime(began)) + " UTC",
         "host": describe_host(),
-        "load": {"before": load()},
+        "load": {"before": load(), "busy": warn_if_busy()},
         "parts": {},
     }
     for name in names:

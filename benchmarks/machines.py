@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deskgym.benchmarks.host import describe_host, load
+from deskgym.benchmarks.host import describe_host, load, warn_if_busy
 from deskgym.benchmarks.machines_kinds import ACCELS, KINDS, SIZE, check_kinds, find_kinds
 from deskgym.benchmarks.machines_measure import Bench
 from deskgym.benchmarks.machines_page import columns, kinds_table, notes, write_into
@@ -110,7 +110,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         ValueError: an unknown kind or accelerator.
     """
     check_kinds(options.machine, options.accel)
-    part, began = Part(), time.time()
+    part, began, busy = Part(), time.time(), warn_if_busy()
     with progress(options.json) as bar:
         running = bar.add_task("looking what there is", total=None)
         part.tell = lambda what: bar.update(running, description=what)
@@ -132,7 +132,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "time": time.strftime("%Y-%m-%d %H:%M", time.gmtime(began)) + " UTC",
         "screen_size": SIZE,
         "host": describe_host(),
-        "load": {"before": part.facts["load"][0], "after": load()[0]},
+        "load": {"before": part.facts["load"][0], "after": load()[0], "busy": busy},
         "kinds": [kind.name for kind in kinds],
         **part.to_dict(),
     }

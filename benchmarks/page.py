@@ -45,8 +45,9 @@ def row_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[object]]:
 def _where(data: Mapping[str, Any]) -> str:
     host, took = data["host"], data["load"]
     versions = {**host["packages"], **{name: version for name, version in host["libraries"].items() if version}}
+    busy = f"**{took['busy']}**\n\n" if took.get("busy") else ""
     short = " This was a quick run: it says that all works, not how fast." if data["quick"] else ""
-    return (
+    return busy + (
         f"Measured on {data['time']} in {data['seconds'] / 60:.0f} min, on {host['cores']} cores of {host['cpu']} with "
         f"{host['memory_gb']} GB, {host['system']}, Linux {host['kernel']}, as {host['user']}, "
         f"deskgym {host['deskgym']}, Python {host['python']}; load average (1 min) {took['before'][0]} before and "

@@ -141,8 +141,9 @@ def _episodes(part: Part) -> None:
 
 def main() -> None:
     """Measure, and print what was found."""
-    from deskgym.benchmarks.host import describe_host
+    from deskgym.benchmarks.host import describe_host, warn_if_busy
 
+    warn_if_busy()
     part = Part(tell=lambda what: print(what, flush=True))
     print(describe_host())
     with part.watched():

@@ -46,8 +46,9 @@ class Target:
 
     @property
     def verdict(self) -> str:
-        """``PASS`` or ``MISS``, and by how much: how far ``got`` is from the limit, in percent of the limit."""
-        return f"{'PASS' if self.passed else 'MISS'} by {abs(self.got - self.limit) / self.limit:.0%}"
+        """``PASS`` or ``MISS``, and by how much unless it is just reached: in percent of the limit."""
+        word, percent = "PASS" if self.passed else "MISS", abs(self.got - self.limit) / self.limit * 100
+        return f"{word} by {percent:{'.0f' if percent >= 1 else '.1g'}}%" if percent else word
 
     @property
     def limit_text(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym import wrappers as w
-from deskgym.benchmarks.host import describe_host, load
+from deskgym.benchmarks.host import describe_host, load, warn_if_busy
 from deskgym.cli.output import print_json, print_table, progress
 from deskgym.envs.action.actions import Action
 
@@ -159,14 +159,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--json", action="store_true", help="as JSON")
     args = parser.parse_args(argv)
-    before, rows = load(), []
+    before, busy, rows = load(), warn_if_busy(), []
     with progress() as bar:
         task = bar.add_task("wrappers", total=len(args.only))
         for name in args.only:
             own = measure(CASES[name], args.steps)
             rows.append([name, *(round(float(np.percentile(own, q)), 3) for q in (50, 10, 90))])
             bar.advance(task)
-    host = describe_host() | {"load_before": before, "load_after": load()}
+    host = describe_host() | {"load_before": before, "load_after": load(), "busy": busy}
     if args.json:
         print_json({"rows": rows, "host": host})
     else:

@@ -73,7 +73,10 @@ def _measure(arguments: argparse.Namespace, names: list[str], out: Path | None) 
 def _print(data: dict[str, Any]) -> None:
     from deskgym.benchmarks.page import row_cells
 
-    parts = data["parts"]
+    parts, took = data["parts"], data["load"]
+    print(f"load average {took['before'][0]} before, {took['after'][0]} after")
+    if took.get("busy"):
+        print(f"warning: {took['busy']}")
     print_table("", COLUMNS, [target["cells"] for part in parts.values() for target in part["targets"]])
     for name, part in parts.items():
         print_table(f"{name}, {part['facts']['seconds']} s", ("what", "median", "5–95 %", "n"), row_cells(part["rows"]))

@@ -36,8 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
         return int(bool(failed))
-    rows = ((check.name, check.status, check.found, check.fix) for check in checks)
-    print_table("", ("check", "status", "found", "what to do"), rows)
+    print_table("", ("check", "status", "found"), ((check.name, check.status, check.found) for check in checks))
+    for check in checks:
+        if check.fix:
+            print(f"{check.name}: {check.fix}")
     print(f"this computer cannot run deskgym yet: {', '.join(failed)}" if failed else "this computer can run deskgym")
     return int(bool(failed))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 STYLES = {
@@ -26,25 +27,69 @@ def print_json(data: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on stdout; cells that begin with an outcome are coloured."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """A table on stdout; cells that begin with an outcome are coloured. No word, so no id, is ever broken.
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(str(cell), STYLES.get(_first_word(cell), "")) for cell in row))
+    Where the words do not fit beside each other, each row's first cell has a line, and the others follow below it.
+    """
+    from rich.console import Console
+
+    cells = [[str(cell) for cell in row] for row in rows]
     console = Console()
     if console.is_terminal:
-        console.print(table)
+        _print_cells(console, title, columns, cells)
         return
     wide = Console(width=_PIPE_WIDTH)
     with wide.capture() as captured:
-        wide.print(table)
+        _print_cells(wide, title, columns, cells)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _print_cells(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    def styled(cell: str) -> Text:
+        return Text(cell, STYLES.get(_first_word(cell), ""))
+
+    widths = _widths(columns, rows, console.width)
+    if widths is not None:
+        table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for column, width in zip(columns, widths, strict=True):
+            table.add_column(column, width=width)
+        for row in rows:
+            table.add_row(*map(styled, row))
+        console.print(table)
+        return
+    if title:
+        console.print(title, style="italic", soft_wrap=True, highlight=False)
+    for first, *others in rows:
+        console.print(styled(first), soft_wrap=True)
+        named = [Text(f"{name}: ").append(styled(cell)) for name, cell in zip(columns[1:], others, strict=True) if cell]
+        console.print(Padding(Text(", ").join(named), (0, 0, 0, 2)))
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """How wide each column is, with room for its longest word; None where the words need more than ``room``."""
+    from rich.cells import cell_len
+
+    by_column = [
+        [name, *cells]
+        for name, cells in zip(columns, zip(*rows, strict=True) if rows else ((),) * len(columns), strict=True)
+    ]
+    widths = [max((cell_len(word) for cell in cells for word in cell.split()), default=0) for cells in by_column]
+    spare = room - sum(widths) - 3 * len(columns) + 1  # three between columns, one at either side
+    if spare < 0:
+        return None
+    wanted = [max(map(cell_len, cells)) for cells in by_column]
+    for left, k in zip(
+        range(len(columns), 0, -1), sorted(range(len(columns)), key=lambda k: wanted[k] - widths[k]), strict=True
+    ):
+        more = min(wanted[k] - widths[k], spare // left)
+        widths[k] += more
+        spare -= more
+    return widths
 
 
 def progress(quiet: bool = False) -> Progress:

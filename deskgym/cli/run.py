@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
     make_agent(arguments.agent)  # an unknown agent is an error now
+    _check_wrong(arguments)
     if arguments.instances and not arguments.all:
         raise ValueError("--instances goes with --all; without it, name one as --task ID#NUMBER")
     plan = _plan(arguments)
@@ -94,9 +95,33 @@ def matching(arguments: argparse.Namespace) -> list[str]:
     return found or [source.get(arguments.task).id]  # an instance id, or an error that names near matches
 
 
+def _check_wrong(arguments: argparse.Namespace) -> None:
+    """See that the wrong attempt ``--agent wrong:NAME`` is one of every task that may be played.
+
+    Raises:
+        TaskError: it is not; the message names those of the first task without it.
+    """
+    from deskgym.envs.errors import TaskError, near
+
+    kind, _, name = arguments.agent.partition(":")
+    if kind != "wrong":
+        return
+    rows = [row for row in _described(arguments) if row["supported"]]
+    lacking = [row for row in rows if name not in row["wrong_attempts"]]
+    if lacking:
+        task, names = lacking[0]["id"], lacking[0]["wrong_attempts"]
+        many = "" if len(rows) == 1 else f" ({len(lacking)} of {len(rows)} tasks have not; pick one with --task)"
+        has = (", ".join(names) or "none") + near(name, names)
+        raise TaskError(f"task {task!r} has no wrong attempt {name!r}{many}; it has {has}")
+
+
+def _described(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    return [describe(tasks_of(arguments), task, arguments.machine) for task in matching(arguments)]
+
+
 def _supported(arguments: argparse.Namespace) -> list[str]:
     """The tasks that match and can be played; says which cannot."""
-    rows = [describe(tasks_of(arguments), task, arguments.machine) for task in matching(arguments)]
+    rows = _described(arguments)
     for row in rows:
         if not row["supported"]:
             note(f"{row['id']}: not supported: {row['reason']}")

@@ -31,26 +31,37 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"suite": arguments.suite, "source": arguments.source, "mode": arguments.mode, "tasks": rows})
         return 0
-    supported = sum(row["supported"] for row in rows)
+    not_supported = [row for row in rows if not row["supported"]]
     name = f"{arguments.suite} ({arguments.source})" if arguments.source else arguments.suite
     columns = [(title, key) for title, key in find_entry(arguments.suite).columns if any(row.get(key) for row in rows)]
     print_table(
-        f"{name}: {len(rows)} tasks, {supported} supported",
-        ("task", *(title for title, _ in columns), "wrong", "supported"),
+        f"{name}: {len(rows)} tasks, {len(rows) - len(not_supported)} supported",
+        ("task", *(title for title, _ in columns), "wrong", *(["supported"] if not_supported else [])),
         (
-            (
+            [
                 row["id"],
                 *(_cell(row.get(key)) for _, key in columns),
                 len(row["wrong_attempts"]),
-                "yes" if row["supported"] else f"no: {row['reason']}",
-            )
+                *(["" if row["supported"] else "no"] if not_supported else []),
+            ]
             for row in rows
         ),
     )
+    print_unsupported({row["id"]: row["reason"] for row in not_supported})
     for key in find_entry(arguments.suite).tallies:
         if counts := Counter(value for row in rows for value in row.get(key) or ()):
             print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
     return 0
+
+
+def print_unsupported(reasons: Mapping[str, str]) -> None:
+    """Say of tasks by id why they cannot be played; those with one reason together."""
+    together: dict[str, list[str]] = {}
+    for task, reason in reasons.items():
+        together.setdefault(reason, []).append(task)
+    for reason, tasks in together.items():
+        who = ", ".join(tasks) if len(tasks) <= 3 else f"{len(tasks)} tasks, {tasks[0]} to {tasks[-1]}"
+        print(f"not supported: {who}: {reason}")
 
 
 def _cell(value: object) -> object:

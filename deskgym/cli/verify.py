@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.cli.run import matching
-from deskgym.cli.tasks import describe
+from deskgym.cli.tasks import describe, print_unsupported
 
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
@@ -308,8 +308,7 @@ def _print(arguments: argparse.Namespace, resets: int, rows: Sequence[dict[str, 
         + (f"; {len(plan.unchanged)} not played, their proofs hold" if plan.unchanged else "")
         + (f"; {len(plan.unsupported)} not supported" if plan.unsupported else "")
     )
-    for task, reason in plan.unsupported.items():
-        print(f"  not supported: {task}: {reason}")
+    print_unsupported(plan.unsupported)
 
 
 def _count(row: dict[str, Any], prefix: str) -> str:

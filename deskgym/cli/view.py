@@ -7,6 +7,7 @@ import asyncio
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from deskgym.envs.errors import near
 if TYPE_CHECKING:
     from deskgym.envs.machines.live.registry import LiveMachine
     from deskgym.viewer.live_server import LiveServer
+
+ALL = "all"
+"""What ``--live`` takes for the machines of all commands."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="?",
         const="",
-        help="show the running machines, or one by its name, or those of a process by its pid; until Ctrl-C",
+        help="show the running machines of a process by its pid, one by its name, or all; without NAME those of the "
+        "only command that has some; until Ctrl-C",
     )
     live.add_argument("--control", action="store_true", help="your keys and clicks go to the machine that you open")
     live.add_argument("--port", type=int, help="port on 127.0.0.1 (default: a free one)")
@@ -77,17 +82,18 @@ def _serve(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--port {arguments.port}; legal are 1 to 65535")
     server = LiveServer(control=arguments.control)  # says first what is not installed
     try:
-        if not _find(arguments.live, arguments.wait):
+        found = _find(arguments.live, arguments.wait)
+        if not found:
             return 1
-        server.owner = _owner(arguments.live)
+        server.owner = _owner(arguments.live, found)
         asyncio.run(_listen(server, arguments))
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 0
 
 
-def _find(name: str, wait: bool) -> bool:
-    """Whether there is something to show; waits for it where that is asked for."""
+def _find(name: str, wait: bool) -> list[LiveMachine]:
+    """What there is to show; waits for it where that is asked for."""
     from deskgym.envs.machines.live.registry import running
 
     machines = running()
@@ -95,27 +101,45 @@ def _find(name: str, wait: bool) -> bool:
         print(f"waiting for {name or 'a machine to start'}", file=sys.stderr)
         while not _chosen(machines := running(), name):
             time.sleep(0.2)
-    if _chosen(machines, name):
-        return True
     if not machines:
         print(
             "deskgym: no machine of yours is running; start one (gym.make and reset, or deskgym run), or give --wait",
             file=sys.stderr,
         )
-        return False
-    names = [machine.name for machine in machines]
-    raise ValueError(f"no machine {name!r} is running{near(name, names)}; running are {', '.join(names)}")
+    found = _chosen(machines, name)
+    if machines and not found:
+        names = [machine.name for machine in machines]
+        raise ValueError(f"no machine {name!r} is running{near(name, names)}; running are {', '.join(names)}")
+    jobs = Counter(machine.job for machine in found)
+    if len(jobs) > 1 and not name:
+        told = ", ".join(f"{_command(job)} ({count} machines)" for job, count in jobs.items())
+        raise ValueError(f"machines of {len(jobs)} commands are running; give --live one of their pids, or all: {told}")
+    return found
 
 
 def _chosen(machines: list[LiveMachine], name: str) -> list[LiveMachine]:
-    return [m for m in machines if name in ("", m.name, str(m.owner))]
+    return [m for m in machines if name in ("", ALL, m.name) or (name.isdigit() and m.is_of(int(name)))]
 
 
-def _owner(name: str) -> int | None:
+def _command(pid: int) -> str:
+    """A process as people know it, such as ``4711 python train.py``."""
+    import psutil
+
+    try:
+        words = psutil.Process(pid).cmdline()
+    except psutil.Error:
+        return str(pid)
+    return f"{pid} {' '.join([Path(words[0]).name, *words[1:]])[:40]}" if words else str(pid)
+
+
+def _owner(name: str, found: list[LiveMachine]) -> int | None:
     """The process whose machines are shown: a machine's own ends with its episode, and the page goes on to the next."""
-    if not name:
+    if name == ALL:
         return None
-    return int(name) if name.isdigit() else int(name.split("-")[-2])
+    if name.isdigit():
+        return int(name)
+    job = found[0].job
+    return found[0].owner if name or not all(machine.is_of(job) for machine in found) else job
 
 
 async def _listen(server: LiveServer, arguments: argparse.Namespace) -> None:
@@ -123,7 +147,7 @@ async def _listen(server: LiveServer, arguments: argparse.Namespace) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with server.listen(arguments.port or 0) as url:
-        if arguments.live and not arguments.live.isdigit():
+        if arguments.live not in ("", ALL) and not arguments.live.isdigit():
             url += f"#{arguments.live}"
         what = "keys and clicks go to the machine" if arguments.control else "view only"
         print(f"{url}  ({what}; Ctrl-C ends it)", flush=True)

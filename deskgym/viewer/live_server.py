@@ -43,7 +43,7 @@ class LiveServer:
     Args:
         control: the browser may send keys and clicks; else they are dropped here, and the machine's own server is told
             to ignore them.
-        owner: pid of the process whose machines are shown; None for all of this user's.
+        owner: pid of the process whose machines are shown, with those of its workers; None for all of this user's.
         novnc: folder of noVNC.
         token: first part of every path; whoever does not know it gets nothing.
 
@@ -77,7 +77,7 @@ class LiveServer:
 
     def machines(self) -> list[LiveMachine]:
         """Those that are shown, the oldest first."""
-        return [machine for machine in running() if self.owner in (None, machine.owner)]
+        return [machine for machine in running() if self.owner is None or machine.is_of(self.owner)]
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """The answer to a request; None lets a WebSocket begin."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deskgym.benchmarks import bench
+from deskgym.benchmarks import bench, host
 from deskgym.benchmarks.desks import Desk
 from deskgym.benchmarks.episodes import LONGEST, SHORTEST, Script, _member
 from deskgym.benchmarks.measure import Part, cpu_seconds, family
@@ -80,6 +80,33 @@ def test_a_part_that_fails_costs_nothing_else(tmp_path, monkeypatch):
     assert [row["key"] for row in data["parts"]["broken"]["rows"]] == ["a"]
     assert data["parts"]["good"]["rows"][0]["median"] == 2.0
     assert json.loads(bench.write_json(data, tmp_path).read_text()) == data == bench.read_json(tmp_path / "bench.json")
+
+
+def test_a_busy_machine_is_warned_of_and_noted(monkeypatch, cli_bench):
+    monkeypatch.setattr(host.psutil, "cpu_percent", lambda seconds: 93.7)
+    data, said = cli_bench()
+    warning = data["load"]["busy"]
+    assert "other programs take 94 % of its" in warning and said == f"deskgym: warning: {warning}\n"
+    assert set(data["load"]) == {"before", "busy", "after"}
+    assert f"**{warning}**" in render(json.loads(STORED.read_text()) | {"load": data["load"]}, "benchmarks", [])
+    monkeypatch.setattr(host.psutil, "cpu_percent", lambda seconds: 3.0)
+    data, said = cli_bench()
+    assert data["load"]["busy"] == "" and said == ""
+
+
+@pytest.fixture
+def cli_bench(tmp_path, monkeypatch, capsys):
+    """Runs ``deskgym bench --json`` with a part that measures nothing: the data, and what was said on stderr."""
+    (tmp_path / "idle_part.py").write_text("def measure(part):\n    pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(bench, "PARTS", {"idle": "idle_part"})
+
+    def run():
+        assert main(["bench", "--json"]) == 0
+        out, err = capsys.readouterr()
+        return json.loads(out), err
+
+    return run
 
 
 def test_targets_of_rows():

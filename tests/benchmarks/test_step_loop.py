@@ -32,6 +32,8 @@ def test_verdict_says_by_how_much() -> None:
     assert Target("a", 40, 50, "ms").verdict == "MISS by 25%"
     assert Target("a", 40, 30, "ms").verdict == "PASS by 25%"
     assert Target("a", 25, 30, "×", at_least=True).verdict == "PASS by 20%"
+    assert Target("a", 100, 100, "", at_least=True).verdict == "PASS"
+    assert Target("a", 40, 40.244, "ms").verdict == "MISS by 0.6%"
     assert Target("a", 25, 20, "×", at_least=True).verdict == "MISS by 20%"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deskgym.cli import main
+from deskgym.cli.tasks import print_unsupported
 
 FAKE = ("--machine", "fake", "--screen", "160x120")
 
@@ -83,10 +84,35 @@ def test_traceback_shows_where_an_error_came_from():
 def test_tasks(cli, science_has_bad_tasks):
     status, out, err = cli("tasks", "science")
     assert status == 0 and not err
-    assert "6 tasks, 5 supported" in out and "no: its program is not installed" in out
+    assert "6 tasks, 5 supported" in out
+    assert "not supported: fake/unsupported: its program is not installed" in out
     rows = json.loads(cli("tasks", "science", "--json")[1])["tasks"]
     assert rows[0]["id"] == "fake/copy" and rows[0]["wrong_attempts"] == ["other", "done"] and rows[0]["supported"]
     assert rows[-1]["supported"] is False and rows[-1]["reason"]
+
+
+def test_what_holds_for_all_tasks_is_not_said_of_each(cli):
+    assert cli("tasks", "science")[1].count("supported") == 1  # in the title: 1 tasks, 1 supported
+
+
+def test_tasks_that_cannot_be_played_for_one_reason_are_said_together(capsys):
+    print_unsupported({f"t/{k}": "no pandas" for k in range(5)} | {"t/x": "too new"})
+    assert capsys.readouterr().out.splitlines() == [
+        "not supported: 5 tasks, t/0 to t/4: no pandas",
+        "not supported: t/x: too new",
+    ]
+
+
+@pytest.mark.parametrize("plan", [(), ("--task", "fake/c*"), ("--all",)])
+def test_a_wrong_attempt_that_no_task_has_is_said_before_anything_starts(cli, plan, tmp_path, monkeypatch):
+    from deskgym.envs.machines.fake.machine import FakeMachine
+
+    monkeypatch.setattr(FakeMachine, "start", None)  # it would not work
+    argv = ["--agent", "wrong:othr", *plan, "--record", str(tmp_path / "out"), *FAKE]
+    status, out, err = cli("run", "science", *argv)
+    assert status == 1 and out == "" and err.count("\n") == 1
+    assert "has no wrong attempt 'othr'; it has other, done; did you mean 'other'?" in err
+    assert not (tmp_path / "out").exists()
 
 
 def test_suites(cli):

@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from PIL import Image
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from deskgym.cli import view as view_command
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.live import registry as live
@@ -308,8 +310,9 @@ def test_what_is_served(fake, novnc):
 
 
 def test_an_owner_hides_the_others(fake, novnc):
-    assert LiveServer(novnc=novnc, owner=1).machines() == []
-    assert [m.name for m in LiveServer(novnc=novnc, owner=os.getpid()).machines()] == [fake.entry.name]
+    assert LiveServer(novnc=novnc, owner=2).machines() == []
+    for pid in (os.getpid(), os.getppid()):  # what started the process has its machines too
+        assert [m.name for m in LiveServer(novnc=novnc, owner=pid).machines()] == [fake.entry.name]
 
 
 def test_without_novnc_the_error_has_the_command(monkeypatch, tmp_path):
@@ -354,6 +357,21 @@ def test_nothing_runs(cli, registry, with_novnc):
 def test_an_unknown_name_lists_what_runs(cli, fake, with_novnc):
     status, out, err = cli("view", "--live", "pretend")
     assert status == 1 and f"running are {fake.entry.name}" in err and not out
+
+
+def test_machines_of_several_commands_are_not_shown_together_unless_asked(cli, fake, with_novnc, monkeypatch):
+    sleeper = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        other = replace(fake.entry, name="other", owner=sleeper.pid, owner_start=live.start_time(sleeper.pid))
+        monkeypatch.setattr(live, "running", lambda: [fake.entry, other])
+        status, out, err = cli("view", "--live")
+        assert status == 1 and not out and err.count("\n") == 1
+        assert "machines of 2 commands are running" in err and f"{sleeper.pid} sleep 60 (1 machines)" in err
+        assert view_command._find("all", False) == [fake.entry, other]
+        assert view_command._find(str(sleeper.pid), False) == [other]
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import psutil
+
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.sandbox.host import runtime_folder
 
@@ -64,6 +66,20 @@ class LiveMachine:
         if start_time(self.owner) != self.owner_start:
             return False
         return "init" not in self.reach or start_time(self.reach["init"]) == self.reach.get("start")
+
+    @property
+    def job(self) -> int:
+        """The process group of its owner: a command started in a terminal, with all of its workers."""
+        try:
+            return os.getpgid(self.owner)
+        except OSError:
+            return self.owner  # it has ended
+
+    def is_of(self, pid: int) -> bool:
+        """Whether it belongs to a process: to that itself, or to one that it has started, as vectors' workers are."""
+        with suppress(psutil.Error):
+            return pid == self.owner or pid in (parent.pid for parent in psutil.Process(self.owner).parents())
+        return False
 
     @classmethod
     def from_json(cls, text: str) -> LiveMachine:
