@@ -51,7 +51,7 @@ class AttachedDesktop(Desktop):
         self.executor = Executor(self._config, self._reaper, self.env)
         self.executor.start()
         await self.executor.ready(DEADLINE)
-        self.own = {seen.pid for seen in process_table()}
+        self.own = {seen.pid: seen.started for seen in process_table()}
         self._mark("desktop")
 
     async def _join_buses(self, found: dict[str, str], size: tuple[int, int]) -> None:

@@ -36,7 +36,7 @@ class Desktop:
         executor: runs code actions.
         env: what its programs have in their environment.
         timings: ms from the call to each part's being ready.
-        own: the processes that were there when it was ready.
+        own: when the processes started that were there when it was ready, by their numbers.
         session: our connection to the session bus.
     """
 
@@ -49,7 +49,7 @@ class Desktop:
         self.env = env
         self.timings: dict[str, float] = {}
         self.services: list[Service] = []
-        self.own: set[int] = set()
+        self.own: dict[int, int] = {}
         self._config, self._reaper = config, reaper
         self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read
@@ -104,7 +104,7 @@ class Desktop:
             self._publish_bus()
             await self._set_activation_environment()
             await self.executor.ready(DEADLINE)
-            self.own = {seen.pid for seen in process_table()}
+            self.own = {seen.pid: seen.started for seen in process_table()}
             self._mark("desktop")
         except BaseException:
             accessible.cancel()
@@ -185,7 +185,7 @@ class Desktop:
         try:
             service = self._service(
                 [
-                    "dbus-daemon", "--nofork", "--nopidfile", "--nosyslog", f"--config-file={_HERE}/session-bus.conf",
+                    "dbus-daemon", "--nofork", "--nopidfile", "--nosyslog", f"--config-file={self._write_bus_config()}",
                     f"--address={address}", f"--print-address={ready_write}",
                 ],
                 pass_fds=(ready_write,),
@@ -193,6 +193,18 @@ class Desktop:
         finally:
             os.close(ready_write)
         return service, ready_read
+
+    def _write_bus_config(self, kind: str = "session") -> str:
+        """Write how a bus shall be; gives the file's path."""
+        place, services = f"{self._config.state_dir}/session-bus.conf", "/usr/share/dbus-1/services"
+        if kind == "accessibility":  # its launcher looks there first
+            place, services = "/etc/at-spi2/accessibility.conf", "/usr/share/dbus-1/accessibility-services"
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(f"{_HERE}/bus.conf") as file:
+            text = file.read().replace("@TYPE@", kind).replace("@SERVICES@", services)
+        with open(place, "w") as file:
+            file.write(text.replace("@GUEST@", str(os.getuid())))
+        return place
 
     async def _accessibility(self, bus_ready: tuple[Service, int], size: tuple[int, int]) -> None:
         """Bring up the accessibility bus, say that it is enabled, and connect a reader."""
@@ -202,6 +214,8 @@ class Desktop:
 
         session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"])
         await session.connect()
+        if self._config.uid is not None:  # the machine is ours
+            self._write_bus_config("accessibility")
         await owned(session, "org.a11y.Bus", self._start_launcher())
         await self._read_accessibility(session, size)
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deskgym.envs.guest.config import GuestConfig
+from deskgym.envs.guest.landlock import enter_own_domain
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
 
@@ -167,6 +168,8 @@ def _exec(
         reset_signals()
         os.setsid()
         become(config, user)
+        if user != "guest" and not config.sudo:
+            enter_own_domain()
         if os.getppid() != parent:
             os._exit(127)
         for target, source in enumerate(os.dup(fd) for fd in stdio):

@@ -126,12 +126,13 @@ class Programs:
         """
         found = self.launched.all() if keep is None else [self.launched.find(name) for name in keep]
         kept = [family for family in found if family]
-        own = desktop.own if desktop is not None else set()
+        own = desktop.own if desktop is not None else {}
         ended: set[int] = set()
 
         def others() -> set[int]:
             table = [seen for seen in process_table() if seen.state not in "ZX"]
-            safe = {1, os.getpid()}.union(own, *(family.members(table) for family in kept))
+            safe = {1, os.getpid()}.union(*(family.members(table) for family in kept))
+            safe |= {seen.pid for seen in table if own.get(seen.pid) == seen.started}
             found = {seen.pid for seen in table if seen.pid not in safe and self._is_agents(seen.pid)}
             ended.update(found)
             return found

@@ -111,7 +111,9 @@ class Machine(ABC):
     isolates: bool = (
         False  # whether what runs in it sees neither the host's files, processes and network nor another machine's
     )
-    enforces: frozenset[str] = frozenset()  # the limits of its config that it enforces: "memory", "disk", "processes"
+    enforces: frozenset[str] = frozenset()
+    """The limits of its config that it enforces, ``"memory"``, ``"disk"`` and ``"processes"``; and
+    ``"program_isolation"`` where the agent's code can trace no program that a hook has launched."""
 
     runs_host_programs: bool = False
     """Whether programs in it are those that are installed on its host."""

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import PR_SET_PDEATHSIG, prctl, reset_signals
+from deskgym.envs.guest.landlock import enter_own_domain
+from deskgym.envs.guest.processes import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, prctl, reset_signals
 from deskgym.envs.guest.protocol import HEADER, pack, unpack
 
 Child = Callable[[GuestConfig, dict[str, Any], list[int]], NoReturn]
@@ -38,6 +39,9 @@ def run_zygote(
         gc.disable()  # objects of the guest must not be finalized here: they would close descriptors that are ours
         reset_signals()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if not config.sudo:
+            prctl(PR_SET_NO_NEW_PRIVS, 1)
+            enter_own_domain()
         _close_all_but(channel.fileno())
         os.environ.clear()
         os.environ.update(env)

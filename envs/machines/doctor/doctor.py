@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from deskgym.envs.errors import DeskgymError, MachineError
+from deskgym.envs.guest import landlock
 from deskgym.envs.machines import userns
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import OPTIONAL, REQUIRED
@@ -180,6 +181,13 @@ def _limits() -> Iterator[CheckUp]:
         yield CheckUp(
             "disk limit", "warn", f"Linux {version}: writes go to the host's disk, unlimited", "Linux 6.6 or newer"
         )
+    if landlock.available():
+        yield CheckUp("program isolation", "ok", "the agent's code cannot trace the programs that are judged")
+    else:
+        yield CheckUp(
+            "program isolation", "warn", "no Landlock: the agent's code can trace the programs that are judged",
+            'Linux 5.19 or newer, with "landlock" among those of its boot option lsm=',
+        )  # fmt: skip
 
 
 def _room() -> Iterator[CheckUp]:

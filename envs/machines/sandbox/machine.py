@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.guest import landlock
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
 from deskgym.envs.machines.kernels import close_kernels
@@ -353,13 +354,15 @@ class _Host:
 
 
 def _enforced() -> frozenset[str]:
-    """The limits that sandboxes keep on this host."""
+    """What sandboxes keep on this host."""
     limits = find_limits()
     enforced = {"memory"}
     if limits.cgroups or limits.nproc:
         enforced.add("processes")
     if snapshots.tmpfs_has_user_attributes():
         enforced.add("disk")
+    if landlock.available():
+        enforced.add("program_isolation")
     return frozenset(enforced)
 
 

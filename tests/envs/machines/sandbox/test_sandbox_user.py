@@ -17,6 +17,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 ALWAYS = (
     "machines/test_conformance.py",
     "machines/sandbox/test_sandbox_boundary.py",
+    "machines/sandbox/test_program_isolation.py",
     "provision/test_companions.py",
 )
 SAMPLED = (
