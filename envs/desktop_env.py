@@ -137,7 +137,7 @@ class DesktopEnv(MachineEnv):
         Raises:
             TaskError: no such task or split.
             SetupError: the task's setup failed, on two fresh machines.
-            MachineError: no machine could be had, after three tries.
+            MachineError: no machine could be had; see ``MachineManager.open``.
         """
         super().reset(seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)

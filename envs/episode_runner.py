@@ -105,7 +105,7 @@ class EpisodeRunner:
 
         Raises:
             SetupError: the task's setup failed, on two fresh machines.
-            MachineError: no machine could be had, after three tries.
+            MachineError: no machine could be had; see ``MachineManager.open``.
         """
         ready, seen, timing = self.manager.open(self.current, look)
         live.describe(self.manager.machine, self.current.id)

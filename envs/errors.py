@@ -42,6 +42,13 @@ class AnswerTooLarge(ServiceError):
     """A service holds more than can be read. While an episode is evaluated, its agent is to blame: the check fails."""
 
 
+_LASTING = (
+    "not_installed", "not_supported", "layer_failed", "no_image", "bad_image",
+    "wrong_password", "no_password", "display_size", "guest_refused",
+)  # fmt: skip
+"""A VNC server that was given wrong passwords a few times takes none any more for a while."""
+
+
 class MachineError(DeskgymError):
     """The machine broke or cannot be had: infrastructure, never the agent's command.
 
@@ -55,8 +62,8 @@ class MachineError(DeskgymError):
 
     @property
     def lasting(self) -> bool:
-        """Whether another try would end the same: something is missing, and somebody has to install or build it."""
-        return self.kind in ("not_installed", "not_supported", "layer_failed", "no_image", "bad_image")
+        """Whether another try would end the same: somebody has to install, build or configure something first."""
+        return self.kind in _LASTING
 
 
 class GuestLost(MachineError):

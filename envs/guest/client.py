@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import os
+import select
 import socket
 import threading
 import time
@@ -35,6 +36,7 @@ class GuestClient:
     Attributes:
         lost: why the guest is lost, or None while it is well.
         touched: it was asked for more than kernels, which leave nothing behind.
+        screen: a socket to the screen that the guest acts on, or None; no answer is waited for when that has ended.
     """
 
     element_deadline: float = ELEMENT_DEADLINE
@@ -44,6 +46,7 @@ class GuestClient:
         self.slowness = slowness
         self.lost: str | None = None
         self.touched = False
+        self.screen: socket.socket | None = None
         self._sock = sock
         self._lock = threading.RLock()
         self._number = 0
@@ -167,6 +170,8 @@ class GuestClient:
         space = socket.CMSG_SPACE(4)
         while len(buffer) < size:
             self._sock.settimeout(_left(deadline))
+            if self.screen is not None and self.screen.fileno() >= 0:
+                self._watch(self.screen, deadline)
             piece, ancillary, _, _ = self._sock.recvmsg(
                 min(size - len(buffer), 1 << 20), space, socket.MSG_CMSG_CLOEXEC
             )
@@ -181,6 +186,15 @@ class GuestClient:
                 raise EOFError("end of the stream")
             buffer += piece
         return bytes(buffer)
+
+    def _watch(self, screen: socket.socket, deadline: float) -> None:
+        """Return when there is something to read."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        poll.register(screen, select.POLLRDHUP)
+        ready = [fd for fd, _ in poll.poll(_left(deadline) * 1000)]
+        if ready == [screen.fileno()]:
+            raise EOFError("its screen has ended")
 
     def _drop_fds(self) -> None:
         while self._fds:

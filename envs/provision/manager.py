@@ -97,7 +97,7 @@ class MachineManager:
 
         Raises:
             SetupError: the setup failed, on two fresh machines.
-            MachineError: no machine could be had, after three tries; after one where something has to be installed.
+            MachineError: no machine could be had, after three tries; after one where ``MachineError.lasting``.
         """
         clock = Clock()
         self.builder.check_installed(needs_of(task))

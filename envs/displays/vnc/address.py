@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 FORMS = "'host:DISPLAY' (port 5900 + DISPLAY), 'host::PORT', '[IPv6]:DISPLAY', or '/path' of a Unix socket"
 FIRST_PORT = 5900
+DISPLAYS = 100  # whose ports are hardly anything else's
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,16 @@ class VncAddress:
         return cls(host, port)
 
     def __str__(self) -> str:
-        return self.host if self.port is None else f"{self.host}::{self.port}"
+        """As it is written: a port that stands for a display as the display.
+
+        >>> str(VncAddress.parse("desk:1")), str(VncAddress.parse("[::1]::80"))
+        ('desk:1 (port 5901)', '[::1]::80')
+        """
+        if self.port is None:
+            return self.host
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        display = self.port - FIRST_PORT
+        return f"{host}:{display} (port {self.port})" if 0 <= display < DISPLAYS else f"{host}::{self.port}"
 
 
 def _host(text: str) -> tuple[str, str]:

@@ -67,6 +67,11 @@ class VncConnection:
 
     # --- moving bytes
 
+    @property
+    def socket(self) -> socket.socket:
+        """What it goes over."""
+        return self._socket
+
     def flush(self) -> None:
         """Send what is queued; takes in what comes meanwhile, since a server may do one thing at a time only."""
         end = time.monotonic() + self._timeout

@@ -71,6 +71,8 @@ class VncDisplay(Display):
         self._owner = os.getpid()
         self._connection = VncConnection(place, password, size, timeout)
         client = self._client = self._connection.client
+        if guest is not None:
+            guest.screen = self._connection.socket
         self.size = client.screen_size
         self.name = client.name.decode("utf-8", "replace")
         self._draws = pointer == "client" or (pointer == "auto" and self.name.startswith("QEMU"))
@@ -124,7 +126,11 @@ class VncDisplay(Display):
         if self._guest is not None:
             self._input.follow(request.events)
             self._fresh_until = 0.0
-            return by_guest.carry_out(self._guest, request)
+            try:
+                return by_guest.carry_out(self._guest, request)
+            except MachineError:
+                self._connection.drain()  # raises where the screen is what has ended
+                raise
         for name in _GUEST_ONLY:
             if getattr(request, name) is not None:
                 raise MachineError(
@@ -245,8 +251,9 @@ class VncDisplay(Display):
         self._damage = whole(changes)
 
     def _idle(self, seconds: float) -> None:
-        self._connection.flush()
-        time.sleep(seconds)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self._connection.pump(end):
+            pass
 
 
 def check_password(password: object) -> None:

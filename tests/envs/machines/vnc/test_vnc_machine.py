@@ -281,6 +281,51 @@ def test_the_password_may_come_from_the_environment(monkeypatch):
             machine.start()
 
 
+def play(desktop, **options):
+    size = options.pop("screen_size", SIZE)
+    given = {"address": desktop.address, "guest": desktop.guest_address} | options
+    with gym.make("deskgym/Science-v0", machine="vnc", screen_size=size, machine_options=given) as env:
+        env.reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"password": "wrong"}, "wrong_password"), ({}, "no_password"),
+        ({"password": "env:NOT_SET"}, "no_password"),
+        ({"password": "sesame42", "screen_size": (800, 600)}, "display_size"),
+    ],
+)  # fmt: skip
+def test_what_somebody_has_to_change_is_not_tried_again(options, kind):
+    with VncDesktop(SIZE, password="sesame42", guest=True) as desktop:
+        with pytest.raises(MachineError) as error:
+            play(desktop, **options)
+        assert error.value.kind == kind
+        assert desktop.log(desktop.server).count("accepted:") == (options.get("password") != "env:NOT_SET")
+
+
+@pytest.mark.parametrize(
+    ("guest", "what"), [(True, "nothing"), (True, "a wait"), (True, "code"), (False, "nothing"), (False, "a wait")]
+)
+def test_a_server_that_is_killed_is_seen_at_once(guest, what):
+    with VncDesktop(SIZE, guest=guest) as desktop:
+        machine = machine_of(desktop) if guest else VncMachine(CONFIG, address=desktop.address)
+        machine.start()
+        killed = []
+        killer = threading.Timer(0.3, lambda: (killed.append(time.monotonic()), desktop.server.kill()))
+        killer.start()
+        events = [{"t": "wait", "s": 5}] if what == "a wait" else []
+        with pytest.raises(MachineError, match="VNC server .* closed|broke") as error:
+            if what == "nothing":
+                desktop.server.wait()
+            code = CodeRequest("import time; time.sleep(5)") if what == "code" else None
+            machine.display.perform(events, code=code)
+            machine.display.capture()
+        assert error.value.kind == "display_lost" and time.monotonic() - killed[0] < 1.0
+        assert not machine.alive
+        machine.stop()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
