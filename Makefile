@@ -22,7 +22,8 @@ $(VENV)/.installed: setup.cfg pyproject.toml | $(VENV)/bin/python
 	@$(PIP) -e .
 	@touch $@
 
-# A CPU build of torch first, so that nothing pulls gigabytes of CUDA; TORCH= leaves the choice to pip.
+# torch first, so that you can choose its build: TORCH='torch --index-url URL' with PyTorch's index of CPU builds spares
+# gigabytes of CUDA; TORCH= leaves the choice to pip.
 $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/python
 	@echo "installing Python packages for training, tests and checks into $(VENV)"
 	@[ -z "$(TORCH)" ] || $(PIP) $(TORCH)

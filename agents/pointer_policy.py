@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
 from gymnasium import spaces
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from torch import Tensor, nn
 
+from deskgym.envs.extras import needs_extra
 from deskgym.wrappers.action.joint_discrete import Block
+
+with needs_extra("rl", "the policy needs"):
+    import torch
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from torch import Tensor, nn
 
 SHARPNESS = 8.0
 """Hashed texts that share a word or two have a product of about 0.3: this makes it a difference that can be seen."""

@@ -24,8 +24,12 @@ def test_there_is_python_to_run():
 
 
 def test_the_table_of_suites_is_that_of_the_registry():
-    table = re.findall(r"^\| `(\w+)` \| `(deskgym/[\w-]+)` \|.*\| (\d+) \|$", (ROOT / "README.md").read_text(), re.M)
-    wanted = [(entry.name, entry.gym_id, str(len(load_suite(entry.name).ids()))) for entry in ENTRIES]
+    row = r"^\| `(\w+)` \| `(deskgym/[\w-]+)` \|.*\| (\d+) \| (.*) \|$"
+    table = re.findall(row, (ROOT / "README.md").read_text(), re.M)
+    wanted = []
+    for entry in ENTRIES:
+        importers = ", ".join(f"`{name}`" + ("" if place else ": not yet") for name, place in entry.importers.items())
+        wanted.append((entry.name, entry.gym_id, str(len(load_suite(entry.name).ids())), importers))
     assert sorted(table) == sorted(wanted)
 
 

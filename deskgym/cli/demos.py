@@ -15,6 +15,7 @@ from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.cli.run import matching
 from deskgym.cli.tasks import describe
+from deskgym.envs.extras import needs_extra
 
 if TYPE_CHECKING:
     import minari  # type: ignore[import-untyped]
@@ -42,13 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     for option in ("episodes", "workers"):
         if getattr(arguments, option) < 1:
             raise ValueError(f"--{option} {getattr(arguments, option)}; legal is a number from 1 up")
-    try:
+    with needs_extra("minari", "datasets need"):
         from deskgym.datasets.demos import DemoFolder, write_demos
         from deskgym.datasets.minari_export import check_id
-    except ModuleNotFoundError as error:
-        if error.name not in ("minari", "h5py"):
-            raise
-        raise ValueError(f"datasets need {error.name}: pip install 'deskgym[minari]'") from error
 
     kwargs = _env_kwargs(arguments)
     make = partial(make_env, None, **kwargs)

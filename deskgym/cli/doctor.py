@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def suite_checks() -> Iterator[CheckUp]:
     """What each suite lacks: its programs, Python's packages, and whatever else it looks at itself."""
+    from deskgym.envs.extras import command_for, distribution, missing_extras, missing_of
     from deskgym.envs.machines.doctor.doctor import CheckUp
-    from deskgym.envs.machines.doctor.extras import distribution, missing_of
     from deskgym.envs.machines.packages import missing_packages
     from deskgym.task_suites.programs import load_program
 
@@ -63,3 +63,7 @@ def suite_checks() -> Iterator[CheckUp]:
             yield CheckUp(entry.name, "warn", found, f"deskgym install {entry.name}")
         elif entry.check_up:
             yield from import_place(entry.check_up)()
+    shown = {entry.extra for entry in ENTRIES}
+    if lacking := {name: what for name, what in missing_extras().items() if name not in shown}:
+        found = "; ".join(f"{name} ({', '.join(what)})" for name, what in lacking.items())
+        yield CheckUp("extras", "warn", f"not installed: {found}", command_for(",".join(lacking)))

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Install what is missing; says the command where it may not."""
     from deskgym.cli.layers import build_layers
-    from deskgym.envs.machines.doctor.extras import missing_of
+    from deskgym.envs.extras import missing_of
     from deskgym.envs.machines.packages import package_versions
     from deskgym.packages import packages
     from deskgym.task_suites.programs import load_program

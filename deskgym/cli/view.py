@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from deskgym.cli.output import progress
 from deskgym.envs.errors import near
+from deskgym.envs.extras import needs_extra
 
 if TYPE_CHECKING:
     from deskgym.envs.machines.live.registry import LiveMachine
@@ -73,10 +74,8 @@ def _write(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    try:
+    with needs_extra("view", "--live needs"):
         from deskgym.viewer.live_server import LiveServer
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error.name} is not installed: `{sys.executable} -m pip install 'deskgym[view]'`") from error
 
     if arguments.port is not None and not 0 < arguments.port < 65536:
         raise ValueError(f"--port {arguments.port}; legal are 1 to 65535")

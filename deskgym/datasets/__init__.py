@@ -33,4 +33,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    from deskgym.envs.extras import needs_extra
+
+    with needs_extra("minari", "datasets need"):
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

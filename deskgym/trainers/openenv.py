@@ -30,25 +30,28 @@ from typing import Any
 
 import cv2
 import numpy as np
-from fastapi import FastAPI
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
-from openenv.core import EnvClient
-from openenv.core.client_types import StepResult
-from openenv.core.env_server import create_app
-from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import (
-    Action,
-    ConcurrencyConfig,
-    EnvironmentMetadata,
-    Observation,
-    State,
-)
-from pydantic import Field
-from websockets.exceptions import ConnectionClosed
 
 from deskgym import __version__
+from deskgym.envs.extras import needs_extra
 from deskgym.trainers.session import Session, is_conversation
+
+with needs_extra("openenv", "OpenEnv needs"):
+    from fastapi import FastAPI
+    from openenv.core import EnvClient
+    from openenv.core.client_types import StepResult
+    from openenv.core.env_server import create_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import (
+        Action,
+        ConcurrencyConfig,
+        EnvironmentMetadata,
+        Observation,
+        State,
+    )
+    from pydantic import Field
+    from websockets.exceptions import ConnectionClosed
 
 PNG_LEVEL = 1  # a desktop's picture gets hardly smaller with more, and takes much longer
 

@@ -8,6 +8,7 @@ from inspect import signature
 from typing import Any
 
 from deskgym.envs.errors import near
+from deskgym.envs.extras import command_for
 from deskgym.envs.machines.base import LIMITS, CommandResult, Machine, MachineConfig, Snapshot
 from deskgym.envs.options import check_options
 
@@ -44,7 +45,7 @@ def create_machine(kind: str, config: MachineConfig | None = None, **options: An
         )
     library, extra = NEEDED.get(kind, ("", ""))
     if library and not _is_installed(library):
-        raise ValueError(f"machine={kind!r} needs {library}: pip install 'deskgym[{extra}]'")
+        raise ValueError(f"machine={kind!r} needs {library}: {command_for(extra)}")
     try:
         machine_class = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deskgym.envs.errors import MachineError
-
-MISSING = "desktops on many machines need Ray: pip install 'deskgym[ray]'"
+from deskgym.envs.extras import needs_extra
 
 
 def require_ray() -> Any:
@@ -18,10 +17,8 @@ def require_ray() -> Any:
     Raises:
         ImportError: it is not installed.
     """
-    try:
+    with needs_extra("ray", "desktops on many machines need"):
         import ray
-    except ImportError as error:
-        raise ImportError(MISSING) from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     return ray

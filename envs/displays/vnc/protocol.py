@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.extras import needs_extra
 from deskgym.envs.guest.x11.framebuffer import Box, union
 
-try:
+with needs_extra("vnc", "VNC needs"):
     from vncdotool.const import AuthTypes, Encoding  # type: ignore[import-untyped]
     from vncdotool.rfb import PixelFormat, RFBClient, RFBFactory  # type: ignore[import-untyped]
-except ImportError as problem:
-    raise ImportError(f"VNC takes vncdotool: pip install 'deskgym[vnc]' ({problem})") from problem
 
 BGRX = PixelFormat(32, 24, False, True, 255, 255, 255, 16, 8, 0)
 ENCODINGS = (Encoding.COPY_RECTANGLE, Encoding.RAW, Encoding.PSEUDO_DESKTOP_SIZE)

@@ -3,9 +3,49 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 
+from deskgym.envs.errors import DeskgymError
+
+_OURS = ("test", "dev", "bench")
 _REQUIREMENT = re.compile(r"\s*([\w.-]+)\s*(?:\[([\w, .-]+)\])?\s*([^;]*?)\s*(?:;\s*(.*))?\Z")
+
+
+class MissingLibrary(DeskgymError, ImportError):
+    """A library of an extra of this package is not installed; the message has the command that adds it."""
+
+
+def command_for(extra: str) -> str:
+    """The command that adds an extra to this interpreter's packages."""
+    return f"{sys.executable} -m pip install 'deskgym[{extra}]'"
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """For imports of what an extra brings: says how to get it where it is missing.
+
+    Args:
+        extra: such as ``"rl"``.
+        what: what cannot be done without, as the beginning of a sentence: ``"datasets need"``.
+
+    Raises:
+        MissingLibrary: from within, for a ModuleNotFoundError of anything but ours.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "deskgym").startswith("deskgym"):
+            raise
+        raise MissingLibrary(f"{what} {error.name}, which is not installed: {command_for(extra)}") from error
+
+
+def missing_extras() -> dict[str, list[str]]:
+    """Extras of which something is not installed, with what that is; not those of developers."""
+    names = [name for name in metadata.metadata("deskgym").get_all("Provides-Extra") or () if name not in _OURS]
+    return {name: [distribution(text) for text in missing] for name in names if (missing := missing_of(name))}
 
 
 def requirements(extra: str) -> list[str]:
