@@ -98,7 +98,7 @@ def imports_of(path):
 
 
 ARROWS = (  # each imports from its own line and from those above it only
-    ("_version", "packages", "envs.errors", "envs.evaluation.calls", "envs.options", "envs.needs"),
+    ("_version", "packages", "envs.errors", "envs.evaluation.calls", "envs.extras", "envs.options", "envs.needs"),
     ("envs.clock", "envs.deadline", "task_suites.suites"),
     ("envs.guest",),
     ("envs.machines", "envs.displays", "envs.guest.client", "envs.guest.transfer"),  # the last two run on the host
