@@ -37,9 +37,8 @@ def test_every_given_item_is_typed(upstream):
 def test_a_reference_may_be_an_object(files, copy_of):
     column = {"name": "COLOR", "sql_type": "CHARACTER"}
     for item in files["VM/GrassGIS/A-01.json"]["evaluate"]:
-        item.update(
-            key="lambda out: out", value=column, pred="lambda key, value: any([i['name'] == value['name'] for i in key])"
-        )
+        pred = "lambda key, value: any([i['name'] == value['name'] for i in key])"
+        item.update(key="lambda out: out", value=column, pred=pred)
     found = copy_of(files)["GrassGIS/A-01"].evaluate[0]
     assert found["value"] == column
     assert found["pred"]([column], column) and not found["pred"]([{"name": "X"}], column)
