@@ -9,10 +9,10 @@ from os import getcwd
 from deskgym.agents.base import Agent
 from deskgym.agents.constant import ConstantAgent
 from deskgym.agents.random_agent import RandomAgent
-from deskgym.agents.scripted import MutantAgent, NoopAgent, OracleAgent, WrongAgent
+from deskgym.agents.scripted import AttackAgent, MutantAgent, NoopAgent, OracleAgent, WrongAgent
 from deskgym.envs.errors import near
 
-NAMES = ("oracle", "random", "noop", "wrong:NAME", "mutant:NAME", "constant:TEXT", "module:Class")
+NAMES = ("oracle", "random", "noop", "wrong:NAME", "mutant:NAME", "attack:NAME", "constant:TEXT", "module:Class")
 """What ``make_agent`` takes."""
 
 
@@ -21,9 +21,10 @@ def make_agent(name: str, seed: int = 0) -> Agent:
 
     Args:
         name: ``"oracle"``, ``"noop"``, ``"random"``, ``"wrong:NAME"`` for the task's wrong attempt of that name,
-            ``"mutant:NAME"`` for its oracle with that change, ``"constant:TEXT"`` for one that always answers so
-            (``"constant:A"``; ``"constant:unanswerable"`` takes the option that says that there is no answer), or
-            ``"module:Class"`` for one of your own, imported from the current folder or an installed package.
+            ``"mutant:NAME"`` for its oracle with that change, ``"attack:NAME"`` for an attack on it,
+            ``"constant:TEXT"`` for one that always answers so (``"constant:A"``; ``"constant:unanswerable"`` takes the
+            option that says that there is no answer), or ``"module:Class"`` for one of your own, imported from the
+            current folder or an installed package.
         seed: for the random agent.
 
     Raises:
@@ -43,6 +44,8 @@ def make_agent(name: str, seed: int = 0) -> Agent:
         return WrongAgent(attribute)
     if module == "mutant":
         return MutantAgent(attribute)
+    if module == "attack":
+        return AttackAgent(attribute)
     if module == "constant":
         return ConstantAgent(attribute)
     return _own_agent(name, module, attribute)

@@ -8,8 +8,10 @@ from typing import Any
 import gymnasium
 
 from deskgym.envs.episode import TaskLike
-from deskgym.envs.errors import TaskError, near
+from deskgym.envs.errors import DeskgymError, TaskError, near
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.task_suites.core.verify.attacks import Attackable, Target
+from deskgym.task_suites.core.verify.attacks.base import BROKEN, GOT_IN
 from deskgym.task_suites.core.verify.inputs import Mutable
 
 
@@ -96,3 +98,45 @@ class MutantAgent(ScriptAgent):
             names = ", ".join(mutants) or "none"
             raise TaskError(f"task {task.id!r} has no mutant {self.name!r}; it has {names}")
         return env.attempt(mutants[self.name])
+
+
+class GotIn(DeskgymError):  # noqa: N818 - it is a finding
+    """An attack reached what no agent may reach; the message says what."""
+
+
+class AttackAgent(ScriptAgent):
+    """Plays an attack on the task: see ``deskgym verify --attack``.
+
+    Args:
+        name: which; of the suite's ``attacks(task)``.
+
+    Raises:
+        TaskError: from ``reset``, when there is no such attack on the task, or the actions are not texts.
+        GotIn: from ``act``, when the attack printed that it got in.
+        RuntimeError: from ``act``, when the attack's own code broke: then nothing was tried.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def script(self, env: MachineEnv, task: TaskLike) -> Iterator[Any]:
+        """The attack's actions."""
+        suite = env.episodes.suite
+        attacks = suite.attacks(task) if isinstance(suite, Attackable) else {}
+        if self.name not in attacks:
+            raise TaskError(f"no attack {self.name!r} on {task.id!r}; legal are {', '.join(attacks) or 'none'}")
+        if env.actions.name != "code":
+            raise TaskError(f"attacks are code actions; the environment has action={env.actions.name!r}")
+        texts: Iterator[str] = attacks[self.name](Target(task, suite), env.attempt)
+        return texts
+
+    def act(self, observation: Any) -> Any:
+        """The attack's next action, if all went as it should before."""
+        feedback = str(observation.get("feedback", ""))
+        if GOT_IN in feedback:
+            lines = [line.removeprefix(GOT_IN) for line in feedback.splitlines() if line.startswith(GOT_IN)]
+            raise GotIn(f"{GOT_IN}{'; '.join(dict.fromkeys(lines))}")
+        if BROKEN in feedback:
+            raise RuntimeError(f"the attack is broken: {feedback[-400:]}")
+        return super().act(observation)

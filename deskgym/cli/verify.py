@@ -36,13 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="the first reset's seed (default: 0), or the sample's")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that play at once (default: 1)")
     parser.add_argument("--all", action="store_true", help="play the tasks too whose proof in the ledger still holds")
-    parser.add_argument("--sample", type=float, metavar="SHARE", help="play a random share of the tasks, proven or not")
+    parser.add_argument(
+        "--sample", type=float, metavar="SHARE", help="play a random share of the tasks; of attacks also so many"
+    )
     parser.add_argument("--check", action="store_true", help="play nothing: fail where a task has no proof that holds")
     parser.add_argument("--strict-versions", action="store_true", help="other versions of packages end a proof too")
     parser.add_argument(
         "--retry", action="store_true", help="play once more, alone, what may be a busy machine's fault"
     )
     parser.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
+    parser.add_argument("--attack", action="store_true", help="play the red team's attacks, which must earn 0")
+    parser.add_argument("--only", metavar="GLOB", help="with --attack: the attacks of these names")
     parser.add_argument("--rescore", metavar="DIR", help="score the episodes recorded in DIR again instead of playing")
     add_env(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -60,12 +64,19 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, option)
         if value is not None and value < 1:
             raise ValueError(f"--{option} {value}; legal is a number from 1 up")
-    if arguments.sample is not None and not 0 < arguments.sample <= 1:
-        raise ValueError(f"--sample {arguments.sample}; legal is a share above 0, up to 1")
+    sample = arguments.sample
+    if sample is not None and not (0 < sample <= 1 or (arguments.attack and sample > 1 and sample.is_integer())):
+        raise ValueError(f"--sample {sample:g}; legal is a share above 0, up to 1; with --attack also a whole number")
+    if arguments.only is not None and not arguments.attack:
+        raise ValueError(f"--only {arguments.only}; legal with --attack")
     if arguments.mutants:
         from deskgym.cli.mutants import play_mutants
 
         return play_mutants(arguments)
+    if arguments.attack:
+        from deskgym.cli.attacks import play_attacks
+
+        return play_attacks(arguments)
     if arguments.check:
         return _check(arguments)
     return _play(arguments)
@@ -198,7 +209,9 @@ def play_attempts(
         episodes = bar.add_task("episodes", total=len(attempts) * resets)
         for report in running:
             bar.update(episodes, advance=resets, description=f"{report.attempt.task} {report.attempt.agent}")
-            for problem in () if report.skipped or report.attempt.agent.startswith("mutant:") else report.problems:
+            for problem in (
+                () if report.skipped or report.attempt.agent.startswith(("mutant:", "attack:")) else report.problems
+            ):
                 note(f"{report.attempt.task}: {problem}")
             each(report)
 

@@ -11,7 +11,7 @@ from deskgym.envs.needs import Needs
 from deskgym.envs.options import CheckedFields
 
 Functions = Mapping[str, Callable[..., Any]]
-KINDS = ("hooks", "checks", "macros", "functions", "readers")
+KINDS = ("hooks", "checks", "macros", "functions", "readers", "attacks")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
@@ -32,6 +32,8 @@ class Program(CheckedFields):
         macros: ``macro(screen, **arguments)``: a generator of bursts for oracles and wrong attempts.
         functions: ``function(**arguments)``: for parameters and constraints.
         readers: ``reader(machine, **arguments)``: its state as JSON-able data, for the ``state`` check.
+        attacks: ``attack(target, play)``: yields code actions that try to earn a reward by what only this program has;
+            see ``deskgym.task_suites.core.verify.attacks``.
         parts: anything else that others may use of it by name, such as checks that only an importer calls.
 
     Raises:
@@ -47,6 +49,7 @@ class Program(CheckedFields):
     macros: Functions = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
     readers: Functions = field(default_factory=dict)
+    attacks: Functions = field(default_factory=dict)
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

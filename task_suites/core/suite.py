@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,16 @@ from deskgym.envs.episode import Script, TaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.needs import Needs
+from deskgym.task_suites.core.discovery import load_program
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
 from deskgym.task_suites.core.template import Template
 from deskgym.task_suites.core.verify.inputs import ProofInputs, inputs_of
 from deskgym.task_suites.core.verify.mutants import mutants_of
+
+if TYPE_CHECKING:
+    from deskgym.task_suites.core.verify.attacks import Attacks
 
 SEEDS = 2**31
 """Instances are numbered 0 to this."""
@@ -204,6 +208,13 @@ class TaskSuite(SeededTasks[Task]):
     def equivalent_mutants(self, task_id: str) -> Mapping[str, str]:
         """Those of a template that solve it too: name → why."""
         return self.templates[task_id].file.equivalent_mutants
+
+    def attacks(self, task: Task) -> Attacks:
+        """What can be tried to earn an instance's reward without solving it, by name: for all tasks, and by program."""
+        from deskgym.task_suites.core.verify.attacks import Target, generic_attacks
+
+        own = (load_program(name, self.registry.folders).attacks for name in task.needs.programs)
+        return {**generic_attacks(Target(task, self)), **{name: each for found in own for name, each in found.items()}}
 
     def _is_in(self, task_id: str, split: str) -> bool:
         template = self.templates[task_id]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.task_suites.core.suite import SeededTasks, legal_seed
+from deskgym.task_suites.core.verify.attacks import Attacks, Target
 from deskgym.task_suites.suites import SuiteEntry
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, load_dialogues
 from deskgym.task_suites.table_analysis.domains import Domain
@@ -138,6 +139,12 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
 
         file, place = self.templates[task.id.partition("#")[0]]
         return mutants_of(file, place, self.domains[file.domain], task)
+
+    def attacks(self, task: AnalysisTask) -> Attacks:
+        """What can be tried to earn a turn's reward without an analysis, by name."""
+        from deskgym.task_suites.table_analysis.attacks import attacks_on
+
+        return attacks_on(Target(task, self))
 
     def equivalent_mutants(self, task_id: str) -> Mapping[str, str]:
         """Those of a turn that are right too: name → why."""

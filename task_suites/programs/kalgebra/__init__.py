@@ -1,6 +1,7 @@
 """KAlgebra: a calculator that plots in 2D and 3D."""
 
 from deskgym.task_suites.core.program import Program
+from deskgym.task_suites.programs.kalgebra import attacks
 from deskgym.task_suites.programs.kalgebra.checks import CHECKS, plotted, spanned
 from deskgym.task_suites.programs.kalgebra.functions import FUNCTIONS
 from deskgym.task_suites.programs.kalgebra.macros import COLOR_VALUES, MACROS
@@ -15,6 +16,7 @@ PROGRAM = Program(
     checks=CHECKS,
     macros=MACROS,
     functions=FUNCTIONS,
+    attacks={"kalgebra.preloaded": attacks.preloaded},
     parts={
         "plotted": plotted,
         "spanned": spanned,
