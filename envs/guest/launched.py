@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from deskgym.envs.guest.processes import Reaper, Seen, has_mark, process_table
+from deskgym.envs.guest.processes import Reaper, Seen, has_mark, is_traced, process_table
 
 
 class Family:
@@ -23,6 +23,7 @@ class Family:
     def __init__(self, pid: int, name: str, mark: str) -> None:
         self.pid, self.name, self._mark = pid, name, mark.encode()
         self._known = {seen.pid: seen.started for seen in process_table() if seen.pid == pid}
+        self._stacks: dict[int, int] = {}  # of those that there were when it was ready
 
     def members(self, table: Iterable[Seen] | None = None, reaped: bool = False) -> set[int]:
         """The processes that live; ``reaped``: the first one was reaped just now."""
@@ -38,9 +39,18 @@ class Family:
 
     def adopt(self) -> None:
         """Take in those with its mark, which have left its session: anybody can forge it, so before the agent acts."""
-        for seen in process_table():
+        table = list(process_table())
+        for seen in table:
             if seen.pid not in self._known and has_mark(seen.pid, self._mark):
                 self._known[seen.pid] = seen.started
+        members = self.members(table)
+        self._stacks = {seen.pid: seen.stack for seen in table if seen.pid in members}
+
+    def believed(self) -> set[int]:
+        """The members that still are the program which they were when it was ready, and that nobody traces."""
+        table = list(process_table())
+        replaced = {seen.pid for seen in table if seen.stack and self._stacks.get(seen.pid, seen.stack) != seen.stack}
+        return {pid for pid in self.members(table) - replaced if not is_traced(pid)}
 
     def is_called(self, name: str) -> bool:
         """Whether it was launched under this name, or one of its processes has it."""

@@ -118,9 +118,15 @@ async def ask_bus(
 
 
 def _require(family: Family, peers: set[int], where: str) -> None:
-    if not peers or not peers <= family.members():
-        there = ", ".join(f"{name_of(pid) or 'a process that has ended'} ({pid})" for pid in sorted(peers))
-        raise ForeignPeer(f"at {where} answers {there or 'nobody'}, which is not {family.name}")
+    if not peers or not peers <= family.believed():
+        raise ForeignPeer(
+            f"at {where} answers {listed(peers) or 'nobody'}, which is not {family.name} as it was launched"
+        )
+
+
+def listed(pids: set[int]) -> str:
+    """Processes, for a message."""
+    return ", ".join(f"{name_of(pid) or 'a process that has ended'} ({pid})" for pid in sorted(pids))
 
 
 def _require_listener(family: Family, port: int) -> None:
@@ -128,10 +134,10 @@ def _require_listener(family: Family, port: int) -> None:
     inodes = listening(port)
     if not inodes:
         raise ConnectionRefusedError(f"nobody listens at port {port}")
-    own = {inode for pid in family.members() for inode in _sockets(pid)}
+    own = {inode for pid in family.believed() for inode in _sockets(pid)}
     if not inodes <= own:
         holders = {int(pid) for pid in os.listdir("/proc") if pid.isdigit() and inodes & _sockets(int(pid))}
-        _require(family, holders - family.members() or {0}, f"port {port}")
+        _require(family, holders - family.believed() or {0}, f"port {port}")
 
 
 def listening(port: int) -> set[int]:

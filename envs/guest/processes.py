@@ -243,7 +243,10 @@ class Collector:
 
 @dataclass(frozen=True)
 class Seen:
-    """One line of the process table; with its number, ``started`` (clock ticks since boot) names a process for ever."""
+    """One line of the process table; with its number, ``started`` (clock ticks since boot) names a process for ever.
+
+    ``stack`` is where its stack begins, which is drawn anew whenever it becomes another program; 0 if that is not told.
+    """
 
     pid: int
     parent: int
@@ -251,6 +254,7 @@ class Seen:
     session: int
     state: str
     started: int
+    stack: int
 
 
 def process_table() -> Iterator[Seen]:
@@ -263,7 +267,8 @@ def process_table() -> Iterator[Seen]:
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
-        yield Seen(int(name), int(fields[1]), int(fields[2]), int(fields[3]), fields[0].decode(), int(fields[19]))
+        parent, group, session, started, stack = (int(fields[place]) for place in (1, 2, 3, 19, 25))
+        yield Seen(int(name), parent, group, session, fields[0].decode(), started, stack)
 
 
 def has_mark(pid: int, mark: bytes) -> bool:
@@ -271,6 +276,15 @@ def has_mark(pid: int, mark: bytes) -> bool:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return mark in file.read().split(b"\0")
+    except OSError:
+        return False
+
+
+def is_traced(pid: int) -> bool:
+    """Whether a debugger holds the process."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return b"\nTracerPid:\t0\n" not in file.read()
     except OSError:
         return False
 

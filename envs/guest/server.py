@@ -188,7 +188,13 @@ class Server:
         family = self._programs.launched.find(launched)
         if family is None:
             return {"running": False, "nodes": [], "complete": True, "cut": None}
-        return {"running": True, **await performer.read_tree(desktop, app=frozenset(family.members()), **params)}
+        believed = frozenset(family.believed())
+        read = await performer.read_tree(desktop, app=believed, **params)
+        if not read["nodes"] and (others := family.members() - believed):
+            raise peers.ForeignPeer(
+                f"{launched} is not as it was launched: {peers.listed(others)} runs another program now, or is traced"
+            )
+        return {"running": True, **read}
 
     async def _launch(self, **params: Any) -> dict[str, Any]:
         return await self._programs.launch(self._desktop, **params)

@@ -260,15 +260,16 @@ class Fields:
         for key in [key for key in self.data if key not in self._asked]:
             self.fault(key, f"is unknown here, known are {', '.join(sorted(self._asked))}{near(key, self._asked)}")
 
-    def scalar(self, key: str, *, null: bool = False, strings: bool = True, lists: bool = False) -> Json:
-        """A number or a truth value; also a string, null, or a list of scalars, where these are allowed."""
+    def scalar(self, key: str, *, null: bool = False, strings: bool = True, many: bool = False) -> Json:
+        """A number or a truth value; also a string, null, or ``many`` scalars: a list or an object, where allowed."""
         value = self.value(key)
         kinds: tuple[type, ...] = (bool, int, float, *([str] if strings else []), *([type(None)] if null else []))
-        items = value if lists and isinstance(value, list) else [value]
+        items: Iterable[Json] = [value]
+        if many and isinstance(value, list | dict):
+            items = value.values() if isinstance(value, dict) else value
         if key in self.data and not all(isinstance(item, kinds) for item in items):
-            names = (
-                ["a string"] * strings + ["a number", "true or false"] + ["null"] * null + ["a list of these"] * lists
-            )
+            names = ["a string"] * strings + ["a number", "true or false"] + ["null"] * null
+            names += ["a list of these", "an object of these"] * many
             self.fault(key, f"must be {', '.join(names)}; is {described(value)}")
         return value
 

@@ -121,7 +121,7 @@ def _plain(kind: str, readers: Readers) -> CheckReader:
 
 _word, _path = Fields.text, Fields.path_text
 _key, _pred = partial(Fields.function, arity=1), partial(Fields.function, arity=2)
-_DUMP: Readers = {"key": _key, "value": partial(Fields.scalar, lists=True), "pred?": _pred}
+_DUMP: Readers = {"key": _key, "value": partial(Fields.scalar, many=True), "pred?": _pred}
 _QUERY: Readers = {"cmd": _word, **_DUMP}
 _STATE: Readers = {"find?": _pred, "value?": partial(Fields.scalar, null=True), "pattern?": Fields.pattern}
 

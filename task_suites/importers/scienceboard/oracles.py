@@ -71,11 +71,11 @@ def _play(moves: Sequence[Move], end: Action, screen: Screen) -> Bursts:
 
 
 def _parts(task: UpstreamTask) -> list[str]:
-    """What ``ans`` says, without the answer itself."""
+    """What ``ans`` says, one thing to do for each ``;`` or line, without the answer itself."""
     ans = (task.ans or "").strip()
     if ans.upper() in _NOTHING:
         return []
-    return [part for part in map(str.strip, ans.split(";")) if part and not part.startswith("ANS")]
+    return [part for part in map(str.strip, re.split(r"[;\n]", ans)) if part and not part.startswith("ANS")]
 
 
 def _typed(task: UpstreamTask, parts: Sequence[str] | None = None) -> list[Move] | None:

@@ -16,8 +16,8 @@ from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.answers import chosen_letter
 from deskgym.task_suites.importers.tapilot.collection import Collection
 from deskgym.task_suites.importers.tapilot.facts import facts_of
-from deskgym.task_suites.importers.tapilot.judging import TIMEOUT, Judge, Reference, results_in
-from deskgym.task_suites.importers.tapilot.recall import recall
+from deskgym.task_suites.importers.tapilot.judging import Judge, Reference, begin_turn, finished
+from deskgym.task_suites.importers.tapilot.recall import paper_recall, recall
 from deskgym.task_suites.importers.tapilot.scripts import PRED
 from deskgym.task_suites.importers.tapilot.turn import Scoring, UpstreamTurn
 from deskgym.task_suites.table_analysis.dialogue import Dialogue, score_of
@@ -87,7 +87,7 @@ class TapilotConversation(Dialogue):
 
     def submit(self, final: FinalState) -> float:
         """See ``Dialogue``."""
-        error, intents = None, list[tuple[bool, str]]()
+        error, intents = None, list[tuple[bool, str] | None]()
         try:
             intents = self._judged(final)
         except (GuestCallError, MachineError) as broken:
@@ -101,6 +101,7 @@ class TapilotConversation(Dialogue):
             intents=tuple(
                 IntentOutcome(name, kind, *verdict)
                 for (name, kind), verdict in zip(self._intents(), intents, strict=False)
+                if verdict is not None
             ),
             recall=self._recall(),
             executed=tuple(self._executed),
@@ -121,7 +122,8 @@ class TapilotConversation(Dialogue):
         kinds = self.turn.result_types or ("value",)
         return [(f"{kind} {number}" if len(kinds) > 1 else kind, kind) for number, kind in enumerate(kinds, 1)]
 
-    def _judged(self, final: FinalState) -> list[tuple[bool, str]]:
+    def _judged(self, final: FinalState) -> list[tuple[bool, str] | None]:
+        """Whether each intent is right, and why not; None for one that judges nobody."""
         turn = self.turn
         if turn.choice is not None:
             layout = turn.layout
@@ -133,7 +135,10 @@ class TapilotConversation(Dialogue):
             return [(False, "no code was run")] * turn.intents
         if final.clean_machine is None:
             raise GuestCallError("there is no second machine to judge in", "no_machine")
-        results = self._collected(Kernel(final.machine, _LIMITS))
+        try:
+            results = finished(Kernel(final.machine, _LIMITS), turn, self._names)
+        except GuestCallError:  # its code has ended the kernel
+            results = {}
         judge = Judge(
             Kernel(final.clean_machine((RESULTS, COMPARATORS)), _LIMITS),
             turn,
@@ -147,31 +152,26 @@ class TapilotConversation(Dialogue):
             reference = judge.reference()
             if reference.error is None:
                 self._references[turn.id] = reference
-            elif self.scoring == "corrected":
+            elif self.scoring == "corrected" or reference.lost:
                 raise GuestCallError(reference.error, "reference")
-        return judge.verdicts(reference, results)
-
-    def _collected(self, kernel: Kernel) -> dict[str, bytes]:
-        """The agent's result files: what it saved itself, and what the template's last lines save."""
-        turn = self.turn
-        expected = scripts.result_names(turn.eval_code, turn.template.tail if turn.template else "")
-        try:
-            own = results_in(kernel, PRED, expected)
-            cell = scripts.finish_cell(turn.template, self._names) if turn.template else ""
-            if not cell:
-                return own
-            kernel.run(cell, timeout=TIMEOUT, echo=False)
-            saved = results_in(kernel, PRED, expected)
-        except GuestCallError:  # its code has ended the kernel
-            return {}
-        return {**own, **{name: data for name, data in saved.items() if data}}
+        if len(reference.idle) == turn.intents:
+            raise GuestCallError("the state of the turns before has all of its results: nothing is left to do", "idle")
+        if reference.idle:
+            self.notes += (f"{len(reference.idle)} of {turn.intents} results are there before the turn: not judged",)
+        verdicts = judge.verdicts(reference, results)
+        return [None if place in reference.idle else verdict for place, verdict in enumerate(verdicts)]
 
     def _recall(self) -> float | None:
         turn = self.turn
         if not turn.private or turn.choice is not None:
             return None
-        head = scripts.head_cell(turn.template, False) if turn.template else ""
-        return recall(turn.reference_code, self._executed, head, self.collection.functions, self.scoring)
+        if self.scoring == "corrected":
+            head = scripts.head_cell(turn.template, False) if turn.template else ""
+            return recall(turn.reference_code, self._executed, head, self.collection.functions)
+        if turn.layout == "lines":
+            return None  # version 1.0's evaluation has no AccR
+        head = turn.template.head if turn.template else ""
+        return paper_recall(turn.reference_code, self._executed, head, turn.id.rpartition("/")[2])
 
 
 def open_kernel(machine: Machine, turn: UpstreamTurn, collection: Collection) -> None:
@@ -181,15 +181,8 @@ def open_kernel(machine: Machine, turn: UpstreamTurn, collection: Collection) ->
         GuestCallError: the history's code failed.
         MachineError: the machine broke.
     """
-    tables = collection.tables(turn)
-    cells = [scripts.PREPARE, scripts.history_cell(turn, tables), scripts.EMPTY]
     kernel = Kernel(machine, _LIMITS)
-    files, preload = collection.files(turn), collection.preload(turn)
-    kernel.open(files, [cell for cell in cells if cell.strip()], preload=preload, timeout=TIMEOUT)
-    if turn.action != "plot_qa":
-        kernel.forget([])  # a figure of the history is no result of this turn
-    if turn.template is not None:
-        kernel.run(scripts.local_paths(scripts.head_cell(turn.template, bool(turn.history_code.strip())), tables))
+    begin_turn(kernel, turn, collection.files(turn), collection.tables(turn), collection.preload(turn))
 
 
 def instruction(turn: UpstreamTurn) -> str:

@@ -46,12 +46,44 @@ class Reference:
     Attributes:
         results: its files, by name.
         slots: how many verdicts each statement of eval.py prints; only in ``"corrected"`` scoring.
+        idle: the intents that are right before the agent does anything, by place: the state of the turns before has
+            what the template's last lines save. They judge nobody; only in ``"corrected"`` scoring.
         error: why the turn cannot be judged, or None.
+        lost: it is this project's doing: what the reference saves cannot be carried to eval.py.
     """
 
     results: Files = field(default_factory=dict)
     slots: Mapping[int, int] = field(default_factory=dict)
+    idle: frozenset[int] = frozenset()
     error: str | None = None
+    lost: bool = False
+
+
+def begin_turn(kernel: Kernel, turn: UpstreamTurn, files: Files, tables: Sequence[str], preload: Sequence[str]) -> None:
+    """Open a kernel that stands at the beginning of a turn: its history has run, its result folders are empty.
+
+    Raises:
+        GuestCallError: the history's code failed.
+        MachineError: the machine broke.
+    """
+    cells = [scripts.PREPARE, scripts.history_cell(turn, tables), scripts.EMPTY]
+    kernel.open(files, [cell for cell in cells if cell.strip()], preload=preload, timeout=TIMEOUT)
+    if turn.action != "plot_qa":
+        kernel.forget([])  # a figure of the history is no result of this turn
+    if turn.template is not None:
+        kernel.run(scripts.local_paths(scripts.head_cell(turn.template, bool(turn.history_code.strip())), tables))
+
+
+def finished(kernel: Kernel, turn: UpstreamTurn, tables: Sequence[str]) -> dict[str, bytes]:
+    """The result files of the turn in the kernel: those that are there, and what the template's last lines save."""
+    expected = scripts.result_names(turn.eval_code, turn.template.tail if turn.template else "")
+    own = results_in(kernel, PRED, expected)
+    cell = scripts.finish_cell(turn.template, tables) if turn.template else ""
+    if not cell:
+        return own
+    kernel.run(cell, timeout=TIMEOUT, echo=False)
+    saved = results_in(kernel, PRED, expected)
+    return {**own, **{name: data for name, data in saved.items() if data}}
 
 
 def results_in(kernel: Kernel, folder: str, expected: Sequence[str]) -> dict[str, bytes]:
@@ -113,13 +145,39 @@ class Judge:
             return Reference(error=f"the reference's code fails: {error!s:.800}")
         if not results:
             return Reference(error="the reference's code saves no results")
-        if self.scoring == "paper":
-            return Reference(results)
+        told = ""
         try:
-            found, _ = self._statements(results, results)
-            return Reference(results, slots(found, self.turn.intents))
+            if self.scoring == "paper":
+                lost = self._lost(results)
+                return Reference(results, error=lost or None, lost=bool(lost))
+            found, told = self._statements(results, results)
+            expected = slots(found, self.turn.intents)
         except (ValueError, GuestCallError) as error:
-            return Reference(results, error=f"the evaluation code {error!s:.800}")
+            return Reference(results, error=f"the evaluation code {error!s:.800}{told and f' ({told:.300})'}")
+        return Reference(results, expected, self._idle(results, expected))
+
+    def _lost(self, results: Files) -> str:
+        """Why eval.py calls the reference's own results wrong only when they have been carried to it; or ``""``."""
+        output, told = self._printed(results, results)
+        carried = paper_verdicts(output, self.turn.intents, self.turn.layout)
+        if all(carried):
+            return ""
+        direct, _ = self._printed(results, results, trusted=True)
+        if paper_verdicts(direct, self.turn.intents, self.turn.layout) == carried:
+            return ""
+        return f"what the reference saves does not survive its way to the evaluation code: {told or output:.300}"
+
+    def _idle(self, results: Files, expected: Mapping[int, int]) -> frozenset[int]:
+        """The intents that are right where the agent has done nothing at all."""
+        try:
+            begin_turn(self.kernel, self.turn, self.files, self.tables, self._preload)
+            untouched = finished(self.kernel, self.turn, self.tables)
+            if not untouched:
+                return frozenset()
+            found, _ = self._statements(results, untouched)
+        except (GuestCallError, ValueError):
+            return frozenset()  # nothing can be saved, or what is saved cannot be judged
+        return frozenset(place for place, (right, _) in enumerate(corrected_verdicts(found, expected)) if right)
 
     def verdicts(self, reference: Reference, results: Files) -> list[tuple[bool, str]]:
         """Whether each intent is right, and why not.
@@ -155,25 +213,24 @@ class Judge:
             raise GuestCallError(f"could not be run: {execution.status} {execution.trace[-300:]}", "evaluation")
         return statements(json.loads(self.kernel.get("verdicts.json"))), told
 
-    def _printed(self, reference: Files, results: Files) -> tuple[str, str]:
+    def _printed(self, reference: Files, results: Files, trusted: bool = False) -> tuple[str, str]:
         """What eval.py prints, as published: with the error that it ended with, in the manner of its harness."""
-        told = self._prepare(reference, results)
+        told = self._prepare(reference, results, trusted)
         execution = self.kernel.run(self._code, timeout=TIMEOUT, echo=False)
         if execution.status == "ok":
             return execution.stdout, told
         last = execution.trace.strip().splitlines()[-1:] or [execution.status]
         return (f"{execution.stdout}\nerror: {last[0]}" if self.turn.layout == "folders" else f"error: {last[0]}"), told
 
-    def _prepare(self, reference: Files, results: Files) -> str:
-        """Open the session in which eval.py runs, with results that it is safe to load."""
-        pickles = [name for name in results if name.lower().endswith(PICKLES)]
+    def _prepare(self, reference: Files, results: Files, trusted: bool = False) -> str:
+        """Open the session in which eval.py runs, with results that it is safe to load: ``trusted`` as they are."""
+        pickles = [name for name in results if name.lower().endswith(PICKLES) and not trusted]
         encoded, told = self._encoded(pickles, results)
         kept = [name for name in pickles if name in encoded]
         files = {"eval.py": self._code.encode()}
         files |= {f"{REF}/{name}": data for name, data in reference.items()}
         files |= {f"{PRED}/{name}": results[name] for name in results if name not in pickles}
-        for number, name in enumerate(kept):
-            files |= {f"encoded_{number}": encoded[name], f"raw_{number}": results[name]}
+        files |= {f"encoded_{number}": encoded[name] for number, name in enumerate(kept)}
         self._open(files)
         cleaned = self.kernel.run(scripts.clean_cell(kept), timeout=TIMEOUT, echo=False)
         return "; ".join(filter(None, [told, cleaned.stdout.strip(), cleaned.trace.strip()[-300:]]))
@@ -197,7 +254,7 @@ class Judge:
         try:
             self._open({f"{PRED}/{name}": results[name] for name in names})
             told = self.kernel.run(scripts.unpickle_cell(names), timeout=LOADING, echo=False)
-            wanted = {f"result_{number}": {"type": "value"} for number in range(len(names))}
+            wanted = {f"result_{number}": {"type": "value", "models": True} for number in range(len(names))}
             taken = answers(self.kernel.take(f"{RESULTS}:take", {"wanted": wanted}, timeout=LOADING))
         except (GuestCallError, ValueError) as error:
             return {}, f"the results could not be loaded: {error!s:.300}"

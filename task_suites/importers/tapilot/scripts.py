@@ -174,63 +174,12 @@ def unpickle_cell(names: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-CLEAN = """\
-import pickle
-from deskgym.task_suites.table_analysis.guest.comparators import decode_value
-from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
-
-class _Models(pickle.Unpickler):
-    plain = {
-        "numpy": ("ndarray", "dtype"),
-        "numpy._core.multiarray": ("_reconstruct", "scalar"),
-        "numpy.core.multiarray": ("_reconstruct", "scalar"),
-        "numpy._core.numeric": ("_frombuffer",),
-        "numpy.random._pickle": ("__randomstate_ctor", "__bit_generator_ctor"),
-        "numpy.random._mt19937": ("MT19937",),
-        "builtins": ("object", "slice", "set", "frozenset", "complex", "bytearray"),
-        "copyreg": ("_reconstructor",),
-        "collections": ("OrderedDict", "defaultdict"),
-    }
-    def find_class(self, module, name):
-        if name in self.plain.get(module, ()):
-            return super().find_class(module, name)
-        found = super().find_class(module, name) if module.split(".")[0] == "sklearn" else None
-        home = str(getattr(found, "__module__", "")).split(".")[0] if found is not None else ""
-        if home == "sklearn" and (isinstance(found, type) or name.startswith("__pyx_unpickle") or name == "newObj"):
-            return found
-        raise pickle.UnpicklingError(f"{module}.{name} is not carried over")
-
-def _clean(encoded, raw, target):
-    try:
-        with open(encoded, "rb") as file:
-            value = decode_value(file.read())
-    except Exception as problem:
-        print(f"{target}: {problem}"[:300])
-        return
-    if isinstance(value, Opaque):
-        with open(raw, "rb") as file:
-            data = file.read()
-        with open(raw, "rb") as file:
-            try:
-                _Models(file).load()
-            except Exception as problem:
-                print(f"{target}: a {value.kind} is not carried over: {problem}"[:300])
-                return
-    else:
-        data = pickle.dumps(value)
-    with open(target, "wb") as file:
-        file.write(data)
-"""
-"""Makes pickles of which it is known what they hold: of plain data anew, of models of scikit-learn as they are.
-
-A model is only loaded with classes of scikit-learn and arrays; nothing else can be in it.
-"""
-
-
 def clean_cell(names: Sequence[str]) -> str:
-    """Makes clean pickles in ``PRED`` of the files ``encoded_N`` and ``raw_N``, in the order of ``names``."""
-    calls = (f"_clean('encoded_{n}', 'raw_{n}', {PRED + '/' + name!r})" for n, name in enumerate(names))
-    return "\n".join([CLEAN, *calls])
+    """Makes clean pickles in ``PRED`` of the files ``encoded_N``, in the order of ``names``."""
+    files = {f"encoded_{number}": f"{PRED}/{name}" for number, name in enumerate(names)}
+    return (
+        f"from deskgym.task_suites.table_analysis.guest.comparators.carried import carry\ncarry({files!r})\ndel carry"
+    )
 
 
 def imports(codes: Iterable[str]) -> frozenset[str]:

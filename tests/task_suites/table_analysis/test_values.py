@@ -4,7 +4,6 @@ import datetime
 import math
 import pickle
 import time
-from collections import OrderedDict
 
 import msgpack
 import numpy as np
@@ -144,7 +143,10 @@ def test_subclasses_become_what_they_are_made_from():
     class Text(str):
         pass
 
-    assert identical(decode_value(encode(OrderedDict(a=Text("b")))), {"a": "b"})
+    class Table(dict):
+        pass
+
+    assert identical(decode_value(encode(Table(a=Text("b")))), {"a": "b"})
 
 
 def test_anything_else_is_opaque():
@@ -152,7 +154,7 @@ def test_anything_else_is_opaque():
         def __repr__(self):
             raise RuntimeError("no")
 
-    assert decode_value(encode([Loud(), range(3)])) == [Opaque("Loud", ""), Opaque("range", "range(0, 3)")]
+    assert decode_value(encode([Loud(), iter([])]))[0] == Opaque("Loud", "")
     assert not Opaque("function", "<function <lambda> at 0x7f>").comparable and Opaque("range", "range(3)").comparable
 
 

@@ -1,40 +1,49 @@
 """Bytes to values, whoever wrote the bytes: nothing in them is run, imported or opened.
 
-What comes out is at most a few times as large as the bytes. Pandas' types are in ``decode_pandas``.
+What comes out is at most a few times as large as the bytes. Numpy's types are in ``decode_numpy``,
+pandas' in ``decode_pandas``.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
+import types as types_module
 from collections import Counter
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import msgpack
 
 from deskgym.task_suites.table_analysis.guest.results.value_format import (
-    DTYPE,
+    BUILT,
+    LARGEST,
     MAX_BYTES,
     MAX_DEPTH,
     MAX_ITEMS,
     NATIVE,
     SAME_HASH,
+    TYPES,
+    ZONE,
     Opaque,
 )
 
 _LEAVES = NATIVE | {int}
 
 
-def decode_value(data: bytes) -> Any:
+def decode_value(data: bytes, restore: Callable[[Opaque], Any] = lambda opaque: opaque) -> Any:
     """The value that ``encode`` made the bytes of.
+
+    Args:
+        data: the bytes.
+        restore: what stands for a value that could not be sent.
 
     Raises:
         ValueError: the bytes are not of ``encode``, whatever they are.
     """
     tree = unpacked(data)
     try:
-        return Decoder().value(tree)
+        return Decoder(restore).value(tree)
     except Exception as error:
         raise ValueError(f"not an encoded value: {type(error).__name__}: {str(error)[:200]}") from None
 
@@ -88,7 +97,8 @@ def decode(data: bytes) -> dict[str, dict[str, Any]]:
 class Decoder:
     """Makes the value of one msgpack tree."""
 
-    def __init__(self) -> None:
+    def __init__(self, restore: Callable[[Opaque], Any] = lambda opaque: opaque) -> None:
+        self.restore = restore
         self._depth = 0
 
     def value(self, node: Any) -> Any:
@@ -104,11 +114,12 @@ class Decoder:
             make = _MAKERS.get(node[0])
             if make is not None:
                 return make(self, *node[1:])
-            from deskgym.task_suites.table_analysis.guest.comparators.decode_pandas import MAKERS
+            from deskgym.task_suites.table_analysis.guest.comparators import decode_numpy, decode_pandas
 
-            if node[0] not in MAKERS:
+            make = decode_numpy.MAKERS.get(node[0]) or decode_pandas.MAKERS.get(node[0])
+            if make is None:
                 raise ValueError(f"unknown tag {node[0][:20]!r}")
-            return MAKERS[node[0]](self, *node[1:])
+            return make(self, *node[1:])
         finally:
             self._depth -= 1
 
@@ -167,48 +178,6 @@ def raw(value: Any) -> bytes:
     return value
 
 
-def _dtype(name: Any) -> Any:
-    import numpy as np
-
-    if not DTYPE.fullmatch(text(name, 40)):
-        raise ValueError(f"the dtype {name!r}")
-    return np.dtype(name)
-
-
-def _array(decoder: Decoder, name: Any, shape: Any, data: Any) -> Any:
-    import numpy as np
-
-    dtype = _dtype(name)
-    lengths = _shape(shape)
-    if math.prod(lengths) * dtype.itemsize != len(raw(data)):
-        raise ValueError(f"{len(data)} bytes for shape {shape} of {name}")
-    if dtype.kind == "b":
-        return np.frombuffer(data, "u1").reshape(lengths) != 0
-    return np.frombuffer(data, dtype).reshape(lengths).copy()
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    if not isinstance(shape, list) or len(shape) > 32:
-        raise ValueError("a shape must be a list of at most 32 lengths")
-    if not all(type(length) is int and 0 <= length <= MAX_ITEMS for length in shape):
-        raise ValueError(f"a length of a shape must be 0..{MAX_ITEMS}")
-    return tuple(shape)
-
-
-def _objects(decoder: Decoder, shape: Any, nodes: Any) -> Any:
-    import numpy as np
-
-    values = decoder.items(nodes)
-    lengths = _shape(shape)
-    if math.prod(lengths) != len(values):
-        raise ValueError(f"{len(values)} objects for shape {shape}")
-    return np.fromiter(values, dtype=object, count=len(values)).reshape(lengths)
-
-
-def _generic(decoder: Decoder, name: Any, data: Any) -> Any:
-    return _array(decoder, name, [1], data)[0]
-
-
 def _wrapped(decoder: Decoder, node: Any) -> Any:
     return decoder.value(node)
 
@@ -217,8 +186,45 @@ def _dict(decoder: Decoder, keys: Any, values: Any) -> dict[Any, Any]:
     return dict(zip(decoder.keys(keys), decoder.items(values), strict=True))
 
 
-def _opaque(decoder: Decoder, kind: Any, shown: Any) -> Opaque:
-    return Opaque(text(kind), text(shown))
+def _opaque(decoder: Decoder, kind: Any, shown: Any, pickled: Any = b"") -> Any:
+    return decoder.restore(Opaque(text(kind), text(shown), raw(pickled)))
+
+
+def _built(decoder: Decoder, name: Any, nodes: Any) -> Any:
+    """A value of one of the classes ``BUILT``, whose arguments are of the types that it names."""
+    types = BUILT[text(name)].types
+    arguments = decoder.items(nodes)
+    if not all(isinstance(value, kind) for value, kind in zip(arguments, types, strict=True)):
+        raise ValueError(f"arguments of {name} that are none")
+    if any(type(value) is int and value.bit_length() > LARGEST for value in arguments):
+        raise ValueError(f"an argument of {name} of more than {LARGEST} bits")
+    if name == "zoneinfo.ZoneInfo" and not ZONE.fullmatch(arguments[0]):
+        raise ValueError(f"the time zone {arguments[0]!r}")
+    if name == "types.SimpleNamespace":
+        return types_module.SimpleNamespace(**arguments[0])
+    if name == "collections.OrderedDict":
+        spread([key for key, _ in arguments[0]])
+    module, _, kind = str(name).rpartition(".")
+    return getattr(import_module(module), kind)(*arguments)
+
+
+def _type(decoder: Decoder, module: Any, name: Any) -> type:
+    if module not in TYPES or not isinstance(found := getattr(import_module(module), text(name), None), type):
+        raise ValueError(f"the class {name!r} of {str(module)[:40]!r}")
+    return found
+
+
+def _singleton(decoder: Decoder, name: Any) -> Any:
+    return {"Ellipsis": ..., "NotImplemented": NotImplemented}[name]
+
+
+def _dtype(decoder: Decoder, node: Any) -> Any:
+    return decoder.value(node).dtype
+
+
+def _zoned(decoder: Decoder, written: Any, zone: Any, fold: Any) -> datetime.datetime:
+    moment = datetime.datetime.fromisoformat(text(written, 100))
+    return moment.replace(tzinfo=decoder.value(zone), fold=1 if fold else 0)
 
 
 def _large(decoder: Decoder, data: Any) -> int:
@@ -260,8 +266,10 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "date": _iso(datetime.date.fromisoformat),
     "time": _iso(datetime.time.fromisoformat),
     "delta": _delta,
-    "a": _array,
-    "o": _objects,
-    "g": _generic,
+    "dtz": _zoned,
+    "b": _built,
+    "ty": _type,
+    "is": _singleton,
+    "dtype": _dtype,
     "?": _opaque,
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deskgym.task_suites.table_analysis.guest.comparators.decode import spread, text
 from deskgym.task_suites.table_analysis.guest.results.value_format import (
+    ARROW,
     CLOSED,
     FREQUENCY,
     MASKED,
     MAX_ITEMS,
+    STORAGES,
     UNITS,
     ZONE,
 )
@@ -62,11 +65,14 @@ def _series(decoder: Decoder, rows: Any, values: Any, name: Any) -> Any:
     return pd.Series(data, found, dtype=data.dtype, name=decoder.value(name))
 
 
-def _index(decoder: Decoder, values: Any, name: Any) -> Any:
+def _index(decoder: Decoder, values: Any, name: Any, frequency: Any = None) -> Any:
     import pandas as pd
 
     data = column(decoder, values)
-    return pd.Index(data, dtype=data.dtype, name=decoder.value(name))
+    made = pd.Index(data, dtype=data.dtype, name=decoder.value(name))
+    if frequency is not None and isinstance(made, (pd.DatetimeIndex, pd.TimedeltaIndex)):
+        made.freq = _frequency(frequency)
+    return made
 
 
 def _range(decoder: Decoder, start: Any, stop: Any, step: Any, name: Any) -> Any:
@@ -96,14 +102,33 @@ def _array(decoder: Decoder, node: Any) -> Any:
     return pd.array(found, dtype=found.dtype) if isinstance(found, np.ndarray) else found
 
 
-def _strings(decoder: Decoder, name: Any, values: Any) -> Any:
+def _strings(decoder: Decoder, storage: Any, masked: Any, values: Any) -> Any:
     import numpy as np
     import pandas as pd
 
-    if name not in ("str", "string", "object") or not set(map(type, values)) <= {str, type(None)}:
-        raise ValueError("a column of texts of unknown make")
+    if not set(map(type, values)) <= {str, type(None)}:
+        raise ValueError("a column of texts with other values in it")
     found = np.fromiter(values, dtype=object, count=len(values))
-    return found if name == "object" else pd.array(found, dtype=name)
+    if storage == "object":
+        return found
+    _one_of(storage, STORAGES)
+    options: dict[str, Any] = {} if masked is True or storage == "pyarrow_numpy" else {"na_value": np.nan}
+    return pd.array(found, dtype=pd.StringDtype(storage, **options))
+
+
+def _arrow(decoder: Decoder, name: Any, values: Any) -> Any:
+    import pandas as pd
+
+    if not ARROW.fullmatch(text(name, 40)):
+        raise ValueError(f"the dtype {name!r}")
+    kind = import_module("pyarrow").type_for_alias(name.removesuffix("[pyarrow]"))
+    return pd.array(decoder.array(values), dtype=pd.ArrowDtype(kind))
+
+
+def _sparse(decoder: Decoder, values: Any, fill: Any) -> Any:
+    import pandas as pd
+
+    return pd.arrays.SparseArray(decoder.array(values), fill_value=decoder.value(fill))
 
 
 def _categorical(decoder: Decoder, codes: Any, categories: Any, ordered: Any) -> Any:
@@ -175,6 +200,12 @@ def _interval(decoder: Decoder, left: Any, right: Any, closed: Any) -> Any:
     return pd.Interval(decoder.value(left), decoder.value(right), _closed(closed))
 
 
+def _offset(decoder: Decoder, frequency: Any) -> Any:
+    import pandas as pd
+
+    return pd.tseries.frequencies.to_offset(_frequency(frequency))
+
+
 def _nat(decoder: Decoder) -> Any:
     import pandas as pd
 
@@ -227,6 +258,8 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "mi": _multi,
     "x": _array,
     "str": _strings,
+    "pa": _arrow,
+    "sp": _sparse,
     "cat": _categorical,
     "dz": _zoned,
     "m": _masked,
@@ -236,6 +269,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "td": _timedelta,
     "pe": _period,
     "iv": _interval,
+    "fq": _offset,
     "nat": _nat,
     "na": _na,
 }

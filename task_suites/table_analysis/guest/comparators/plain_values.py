@@ -11,6 +11,8 @@ from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError
 from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_SAME: tuple[Any, ...] = (list, tuple, dict, (set, frozenset))
+"""Containers of one kind; a Counter is a dict."""
 
 
 def difference(gold: Any, got: Any, rules: Rules, in_table: bool = False) -> str:
@@ -141,7 +143,7 @@ def _table_kind(value: Any) -> str:
 
 
 def _container(gold: Any, got: Any, rules: Rules, in_table: bool) -> str:
-    if type(gold) is not type(got) and not (isinstance(gold, (set, frozenset)) and isinstance(got, (set, frozenset))):
+    if not any(isinstance(gold, kind) and isinstance(got, kind) for kind in _SAME):
         return f"a {type(got).__name__} where a {type(gold).__name__} was expected"
     if len(gold) != len(got):
         return f"a {type(got).__name__} of {len(got)} where {len(gold)} were expected"

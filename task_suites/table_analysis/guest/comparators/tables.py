@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from deskgym.task_suites.table_analysis.guest.comparators.columns import column_difference, ranks
@@ -36,7 +37,7 @@ def _series(gold: Any, got: Any, rules: Rules) -> str:
         return f"a series of {len(got)} where {len(gold)} were expected"
     if rules.names and difference(gold.name, got.name, rules, in_table=True):
         return f"a series named {shown(got.name)} where {shown(gold.name)} was expected"
-    return _rows(gold.index, got.index, [gold.array], [got.array], ["values"], rules)
+    return _rows(gold.index, got.index, [_plain(gold.array)], [_plain(got.array)], ["values"], rules)
 
 
 def _index(gold: Any, got: Any, rules: Rules) -> str:
@@ -49,9 +50,21 @@ def _index(gold: Any, got: Any, rules: Rules) -> str:
 def _array(gold: Any, got: Any, rules: Rules) -> str:
     if gold.shape != got.shape:
         return f"an array of shape {got.shape} where {gold.shape} was expected"
+    if gold.dtype.names or got.dtype.names:
+        return _records(gold, got, replace(rules, ordered=True))
     if gold.ndim > 1:
         return column_difference(_plain(gold.reshape(-1)), _plain(got.reshape(-1)), rules)
     return _rows(None, None, [_plain(gold)], [_plain(got)], ["values"], rules)
+
+
+def _records(gold: Any, got: Any, rules: Rules) -> str:
+    """What differs between two arrays of records, field by field."""
+    import numpy as np
+
+    if gold.dtype.names != got.dtype.names:
+        return f"records of {shown(got.dtype.names)} where {shown(gold.dtype.names)} were expected"
+    parts = ((name, _array(np.asarray(gold[name]), np.asarray(got[name]), rules)) for name in gold.dtype.names)
+    return next((f"{name}: {problem}" for name, problem in parts if problem), "")
 
 
 def _rows(gold_index: Any, got_index: Any, golds: list[Any], gots: list[Any], names: list[str], rules: Rules) -> str:
@@ -134,12 +147,24 @@ def _column(table: Any, place: int) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    """A numpy array where pandas only wraps one, or where its own kind of column says no more: categories."""
+    """A numpy array where pandas only wraps one, or where a kind of column says no more: categories, masks, sparse."""
+    import numpy as np
     import pandas as pd
 
+    if isinstance(column, np.ma.MaskedArray):
+        cells = np.ma.getdata(column).astype(object)
+        cells[np.ma.getmaskarray(column)] = None
+        return cells
+    if isinstance(column, np.matrix):
+        return column.A1
     if isinstance(column, pd.Categorical):
         column = column.categories.array.take(column.codes, allow_fill=True)
-    return column.to_numpy() if isinstance(column, pd.arrays.NumpyExtensionArray) else column
+    if isinstance(column, pd.arrays.SparseArray):
+        return column.to_dense()
+    wrapped = (
+        isinstance(column.dtype, np.dtype) and not isinstance(column, np.ndarray) and column.dtype.kind not in "mM"
+    )
+    return column.to_numpy() if wrapped or isinstance(column.dtype, pd.ArrowDtype) else column
 
 
 _KINDS: dict[str, Callable[[Any, Any, Rules], str]] = {

@@ -1,8 +1,9 @@
-"""Values to bytes: Python's own types and numpy's; pandas' are in ``encode_pandas``."""
+"""Values to bytes: Python's own types; numpy's are in ``encode_numpy``, pandas' in ``encode_pandas``."""
 
 from __future__ import annotations
 
 import datetime
+import pickle
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,34 +11,34 @@ from typing import Any
 import msgpack
 
 from deskgym.task_suites.table_analysis.guest.results.value_format import (
-    DTYPE,
+    BUILT,
+    CARRIED,
     MAX_BYTES,
     MAX_DEPTH,
     MAX_ITEMS,
     MAX_NODES,
     MAX_REPR,
     NATIVE,
+    TYPES,
     Opaque,
 )
 
-_TIMES: tuple[tuple[Any, str], ...] = (
-    (datetime.datetime, "dt"),
-    (datetime.date, "date"),
-    (datetime.time, "time"),
-)
 
-
-def encode(value: Any) -> bytes:
+def encode(value: Any, models: bool = False) -> bytes:
     """Bytes from which ``decode_value`` makes an equal value.
 
-    Kept are None, bool, int, float, complex, str, bytes, dates and times, lists, tuples, sets, dicts, numpy's scalars
-    and arrays with their dtypes, and pandas' scalars, arrays, Index, Series and DataFrame. Subclasses become the
-    class that they are made from. Everything else becomes an ``Opaque``.
+    Kept are Python's plain values, dates, times and containers, and those of ``BUILT``; numpy's scalars, arrays and
+    dtypes; pandas' scalars, arrays, dtypes, Index, Series and DataFrame. A subclass of anybody's own becomes the class
+    that it is made from. Everything else becomes an ``Opaque``.
+
+    Args:
+        value: what to encode.
+        models: an ``Opaque`` of one of the libraries ``CARRIED`` has its pickle.
 
     Raises:
         ValueError: it is larger than ``MAX_BYTES``, has too many or too deeply nested parts, or holds itself.
     """
-    data: bytes = msgpack.packb(Encoder().node(value), use_bin_type=True, unicode_errors="surrogatepass")
+    data: bytes = msgpack.packb(Encoder(models).node(value), use_bin_type=True, unicode_errors="surrogatepass")
     if len(data) > MAX_BYTES:
         raise ValueError(f"the value has {len(data)} bytes; legal are {MAX_BYTES}")
     return data
@@ -46,7 +47,8 @@ def encode(value: Any) -> bytes:
 class Encoder:
     """Makes the msgpack tree of one value."""
 
-    def __init__(self) -> None:
+    def __init__(self, models: bool = False) -> None:
+        self._models = models
         self._path: set[int] = set()
         self._nodes = 0
         self._bytes = 0
@@ -62,8 +64,13 @@ class Encoder:
             return value
         if kind is int:
             return value if -(1 << 63) <= value < 1 << 64 else self._large(value)
-        if isinstance(value, (list, tuple, set, frozenset, dict)):
-            return self._inside(value, self._container)
+        name = f"{kind.__module__.split('._')[0]}.{kind.__qualname__}"
+        if name in BUILT:
+            return self.inside(
+                value, lambda found: ["b", name, [self.node(part) for part in BUILT[name].arguments(found)]]
+            )
+        if isinstance(value, (list, tuple, set, frozenset, dict)) and not (self._models and _root(kind) in CARRIED):
+            return self.inside(value, self._container)
         return self._numpy(value) or self._pandas(value) or self._plain(value) or self._opaque(value)
 
     def count(self, nodes: int) -> None:
@@ -93,19 +100,17 @@ class Encoder:
         return [self.node(value) for value in values]
 
     def array(self, values: Any) -> list[Any]:
-        """The tree of a numpy array of any dtype; of an unusual one as objects."""
-        import numpy as np
+        """The tree of a numpy array."""
+        from deskgym.task_suites.table_analysis.guest.results.encode_numpy import array_node
 
-        values = np.asarray(values)
-        if max(values.shape, default=0) > MAX_ITEMS:
-            raise ValueError(f"an array of shape {values.shape}; legal are {MAX_ITEMS} along an axis")
-        shape = list(values.shape)
-        if DTYPE.fullmatch(values.dtype.str):
-            self.spend(values.nbytes)
-            return ["a", values.dtype.str, shape, values.tobytes()]
-        return self._inside(values, lambda found: ["o", shape, self.items(found.ravel().tolist(), found.size)])
+        return array_node(self, values)
 
-    def _inside(self, value: Any, make: Callable[[Any], list[Any]]) -> list[Any]:
+    def inside(self, value: Any, make: Callable[[Any], list[Any]]) -> list[Any]:
+        """The tree of a container.
+
+        Raises:
+            ValueError: it holds itself, or is nested too deeply.
+        """
         if id(value) in self._path:
             raise ValueError(f"a {type(value).__name__} holds itself")
         if len(self._path) >= MAX_DEPTH:
@@ -130,17 +135,11 @@ class Encoder:
         return ["i", value.to_bytes(size, "little", signed=True)]
 
     def _numpy(self, value: Any) -> list[Any] | None:
-        numpy = sys.modules.get("numpy")
-        if numpy is None:
+        if "numpy" not in sys.modules:
             return None
-        if isinstance(value, numpy.ndarray):
-            filled = value.filled(numpy.nan) if isinstance(value, numpy.ma.MaskedArray) else value
-            return self.array(filled)
-        if not isinstance(value, numpy.generic) or isinstance(value, numpy.void):
-            return None
-        if isinstance(value, (str, bytes)):
-            return ["w", str(value) if isinstance(value, str) else bytes(value)]
-        return ["g", value.dtype.str, value.tobytes()]
+        from deskgym.task_suites.table_analysis.guest.results.encode_numpy import numpy_node
+
+        return numpy_node(self, value)
 
     def _pandas(self, value: Any) -> list[Any] | None:
         if "pandas" not in sys.modules:
@@ -151,25 +150,53 @@ class Encoder:
 
     def _plain(self, value: Any) -> Any:
         """Python's own types that are rarer, and subclasses of the common ones; None when it is none of them."""
-        for kind, tag in _TIMES:
-            if isinstance(value, kind):
-                return [tag, value.isoformat()]
+        if isinstance(value, datetime.datetime):
+            zone = value.tzinfo
+            if type(zone).__name__ == "ZoneInfo":
+                return ["dtz", value.replace(tzinfo=None).isoformat(), self.node(zone), value.fold]
+            return ["dt", value.isoformat()]
+        if isinstance(value, (datetime.date, datetime.time)):
+            return ["date" if isinstance(value, datetime.date) else "time", value.isoformat()]
         if isinstance(value, datetime.timedelta):
             return ["delta", value.days, value.seconds, value.microseconds]
         if isinstance(value, complex):
             return ["c", value.real, value.imag]
+        if isinstance(value, type):
+            return _type_node(value)
+        if value is ... or value is NotImplemented:
+            return ["is", repr(value)]
         natives: tuple[Any, ...] = (int, float, str, bytes)
         for native in natives:
             if isinstance(value, native):
                 return ["w", self.node(native(value))]
         return None
 
-    @staticmethod
-    def _opaque(value: Any) -> list[Any]:
+    def _opaque(self, value: Any) -> list[Any]:
         if isinstance(value, Opaque):
             return ["?", value.kind, value.text]
         try:
             text = repr(value)[:MAX_REPR]
         except Exception:
             text = ""
-        return ["?", str(type(value).__name__)[:MAX_REPR], text]
+        pickled = _pickled(value) if self._models and _root(type(value)) in CARRIED else b""
+        self.spend(len(pickled))
+        return ["?", str(type(value).__name__)[:MAX_REPR], text, *filter(None, [pickled])]
+
+
+def _pickled(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        return b""
+
+
+def _root(kind: type) -> str:
+    return str(kind.__module__).partition(".")[0]
+
+
+def _type_node(value: type) -> list[Any] | None:
+    """The tree of a class that ``TYPES`` has."""
+    for module in TYPES:
+        if getattr(sys.modules.get(module), value.__name__, None) is value:
+            return ["ty", module, value.__name__]
+    return None

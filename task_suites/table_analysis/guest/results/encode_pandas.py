@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deskgym.task_suites.table_analysis.guest.results.value_format import MASKED, UNITS
+import pandas as pd
+
+from deskgym.task_suites.table_analysis.guest.results.value_format import ARROW, FREQUENCY, MASKED, UNITS
 
 if TYPE_CHECKING:
     from deskgym.task_suites.table_analysis.guest.results.encode import Encoder
 
 
+# numpy's arrays as columns: pandas 2.0 has another name for them
+_WRAPPED = getattr(pd.arrays, "NumpyExtensionArray", None) or pd.arrays.PandasArray
+
+
 def pandas_node(encoder: Encoder, value: Any) -> list[Any] | None:
     """The tree of a value of pandas, or None when it is none."""
-    import pandas as pd
-
     if isinstance(value, pd.DataFrame):
         columns = [column_node(encoder, value.iloc[:, place].array) for place in range(value.shape[1])]
         return ["df", index_node(encoder, value.index), index_node(encoder, value.columns), columns]
@@ -23,30 +27,32 @@ def pandas_node(encoder: Encoder, value: Any) -> list[Any] | None:
         return index_node(encoder, value)
     if isinstance(value, pd.api.extensions.ExtensionArray):
         return ["x", column_node(encoder, value)]
+    if isinstance(value, pd.api.extensions.ExtensionDtype):
+        empty = value.construct_array_type()._from_sequence([], dtype=value)
+        return ["dtype", column_node(encoder, empty)]
     return _scalar(encoder, value)
 
 
 def index_node(encoder: Encoder, index: Any) -> list[Any]:
     """The tree of an Index of any kind."""
-    import pandas as pd
-
     if isinstance(index, pd.RangeIndex):
         return ["ri", index.start, index.stop, index.step, encoder.node(index.name)]
     if isinstance(index, pd.MultiIndex):
         levels = [column_node(encoder, index.get_level_values(level).array) for level in range(index.nlevels)]
         return ["mi", levels, encoder.items(index.names, index.nlevels)]
-    return ["ix", column_node(encoder, index.array), encoder.node(index.name)]
+    frequency = getattr(index, "freqstr", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
+    return ["ix", column_node(encoder, index.array), encoder.node(index.name), frequency]
 
 
 def column_node(encoder: Encoder, column: Any) -> list[Any]:
     """The tree of a one-dimensional array of pandas."""
-    import pandas as pd
-
     dtype = column.dtype
-    if isinstance(column, pd.arrays.NumpyExtensionArray):
-        return _numpy_column(encoder, column.to_numpy())
     if isinstance(dtype, pd.StringDtype):
-        return ["str", "string" if dtype.na_value is pd.NA else "str", _texts(encoder, column.to_numpy(object))]
+        return ["str", dtype.storage, dtype.na_value is pd.NA, _texts(encoder, column.to_numpy(object))]
+    if isinstance(column, _WRAPPED):
+        return _numpy_column(encoder, column.to_numpy())
+    if isinstance(dtype, pd.ArrowDtype) and ARROW.fullmatch(dtype.name):
+        return ["pa", dtype.name, encoder.array(column.to_numpy(object))]
     if isinstance(dtype, pd.CategoricalDtype):
         categories = index_node(encoder, column.categories)
         return ["cat", encoder.array(column.codes), categories, bool(column.ordered)]
@@ -63,7 +69,7 @@ def column_node(encoder: Encoder, column: Any) -> list[Any]:
         sides = (column_node(encoder, side.array) for side in (column.left, column.right))
         return ["ivs", *sides, column.closed]
     if isinstance(dtype, pd.SparseDtype):
-        return _numpy_column(encoder, column.to_dense())
+        return ["sp", _numpy_column(encoder, column.to_dense()), encoder.node(dtype.fill_value)]
     if dtype.kind in "mM":
         return encoder.array(column.to_numpy())
     return _numpy_column(encoder, column.to_numpy(object))
@@ -73,7 +79,7 @@ def _numpy_column(encoder: Encoder, values: Any) -> list[Any]:
     from pandas.api.types import infer_dtype
 
     if values.dtype == object and infer_dtype(values, skipna=False) == "string":
-        return ["str", "object", _texts(encoder, values)]
+        return ["str", "object", False, _texts(encoder, values)]
     return encoder.array(values)
 
 
@@ -85,8 +91,6 @@ def _texts(encoder: Encoder, values: Any) -> list[str | None]:
 
 
 def _scalar(encoder: Encoder, value: Any) -> list[Any] | None:
-    import pandas as pd
-
     if value is pd.NaT:
         return ["nat"]
     if value is pd.NA:
@@ -100,6 +104,8 @@ def _scalar(encoder: Encoder, value: Any) -> list[Any] | None:
         return ["pe", value.ordinal, value.freqstr]
     if isinstance(value, pd.Interval):
         return ["iv", encoder.node(value.left), encoder.node(value.right), value.closed]
+    if isinstance(value, pd.offsets.BaseOffset) and FREQUENCY.fullmatch(value.freqstr):
+        return ["fq", value.freqstr]
     return None
 
 

@@ -28,7 +28,7 @@ def take(namespace: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) 
             - model: the result is what its ``predict`` gives for the probes, a DataFrame or an array.
             - plot: the figure of that name, or the figure of the Axes of that name, or the current figure when there
               is nothing of that name. The result is ``{"png": bytes, "drawn": see figure_data.drawn}``.
-            - every other type: the value itself.
+            - every other type: the value itself; with ``"models": True`` pickles of the models in it, too.
 
     Returns:
         msgpack of ``{name: {"ok": encoded value} | {"missing": True} | {"error": text}}``, at most about ``MAX_BYTES``.
@@ -61,7 +61,8 @@ def _result(namespace: Mapping[str, Any], name: str, details: Mapping[str, Any])
             return {"missing": True} if found is None else {"ok": encode(found)}
         if name not in namespace:
             return {"missing": True}
-        return {"ok": encode(_PREPARE.get(kind, _itself)(namespace[name], details))}
+        value = _PREPARE.get(kind, _itself)(namespace[name], details)
+        return {"ok": encode(value, models=details.get("models") is True)}
     except BaseException as error:
         return {"error": _described(error)}
 

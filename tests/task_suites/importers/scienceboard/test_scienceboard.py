@@ -154,6 +154,12 @@ ORACLES = {
         file_of(CURVE, setup=[touch("/home/user/s.kal")], ans="Ctrl+L: ~/s.kal; x->r(x)"),
         [("load_script", "/home/user/s.kal"), ("add_function", "x->r(x)"), ("done",)],
     ),
+    "script of several lines": (
+        file_of({"type": "val", "key": "p", "value": 2}, setup=[touch("/home/user/s.kal")],
+                ans="Ctrl+L: ~/s.kal\nq := r+1\np := q; q := 0"),
+        [("load_script", "/home/user/s.kal"), ("evaluate", "q := r+1"), ("evaluate", "p := q"),
+         ("evaluate", "q := 0"), ("done",)],
+    ),
     "colour": (
         file_of(looks(CURVE, color="#000000"), setup=[PLANE], ans="N/A"), [("color", "black", 0), ("done",)],
     ),

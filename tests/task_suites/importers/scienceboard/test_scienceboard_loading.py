@@ -34,6 +34,16 @@ def test_every_given_item_is_typed(upstream):
             assert any(item.func == "launch" and item["program"] for item in task.initialize)
 
 
+def test_a_reference_may_be_an_object(files, copy_of):
+    column = {"name": "COLOR", "sql_type": "CHARACTER"}
+    for item in files["VM/GrassGIS/A-01.json"]["evaluate"]:
+        pred = "lambda key, value: any([i['name'] == value['name'] for i in key])"
+        item.update(key="lambda out: out", value=column, pred=pred)
+    found = copy_of(files)["GrassGIS/A-01"].evaluate[0]
+    assert found["value"] == column
+    assert found["pred"]([column], column) and not found["pred"]([{"name": "X"}], column)
+
+
 def test_our_own_files_load(files, copy_of):
     collection = copy_of(files)
     assert [str(problem) for problem in collection.problems] == []

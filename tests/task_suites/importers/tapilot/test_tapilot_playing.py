@@ -19,6 +19,19 @@ SAVED = fixtures.SOLUTION + "import pickle\n" + fixtures.SAVE
 WRONG_HEIGHT = "lefties = atp_tennis[atp_tennis['hand'] == 'left'][['player', 'wins']]\nmean_height = 1.0"
 BROKEN_EVAL = "import pickle\nprint(open('nowhere'))\nprint(True)\n"
 
+TEXTS = """\
+hand = atp_tennis["hand"].astype("category")
+table = atp_tennis[["player", "hand"]].astype(pd.StringDtype("python")).assign(hand=hand)
+mean_height = [table, table.dtypes, {"m": __import__("decimal").Decimal("1.5")}]
+"""
+TEXT_EVAL = """\
+import pickle
+ref, pred = (pickle.load(open(f"./{k}_result/mean_height.pkl", "rb")) for k in ("ref", "pred"))
+print(ref[0].equals(pred[0]) and (ref[1] == pred[1]).all() and repr(ref[1:]) == repr(pred[1:]))
+"""
+PATTERN = "mean_height = {'a': __import__('re').compile('a')}\n"
+PATTERN_EVAL = f"{TEXT_EVAL.rpartition('print')[0]}print(ref == pred)\n"
+
 
 class Player:
     """Plays texts on turns of one copy; environments are kept, since they share machines' start."""
@@ -65,6 +78,14 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     broken = fixtures.code_turn() | {"data_id": 21}
     broken["ref_code_all"] = "raise RuntimeError('gone')"
     files["normal"] += [broken, fixtures.code_turn() | {"data_id": 22, "ref_code_hist": "no_such_name"}]
+    mean, lefties = fixtures.SOLUTION.split("# Average")[::-1]
+    for number, known in ((23, "#" + mean), (24, fixtures.SOLUTION)):  # the state before the turn has results already
+        held = fixtures.code_turn() | {"data_id": number, "ref_code_hist": fixtures.HISTORY + known}
+        held["ref_code_all"] = held["ref_code_hist"] + lefties + "#" + mean + fixtures.SAVE
+        files["normal"].append(held)
+    save = fixtures.SAVE.replace("pickle.dump(lefties", "0 and pickle.dump(lefties")
+    for number, value, check in ((25, TEXTS, TEXT_EVAL), (26, PATTERN, PATTERN_EVAL)):
+        files["normal"].append(fixtures.code_turn(value, save, check, "dataframe") | {"data_id": number})
     return fixtures.write_lines(tmp_path_factory.mktemp("lines"), files)
 
 
@@ -81,7 +102,9 @@ def test_references_earn_one_and_wrong_attempts_nothing(play: Player, lines: Pat
     for root, ids in ((lines, GOOD_LINES), (folders, list(fixtures.folders()))):
         env = play.env(root, mode)
         for task in ids:
-            assert play(root, task, mode=mode)[0] == 1.0, task
+            # as published, the line that reads the table privately is taken out of the answer, and asked for
+            lost = mode == "paper" and root == folders and "private" in task
+            assert play(root, task, mode=mode)[0] == (0.0 if lost else 1.0), task
             for name in env.unwrapped.task.wrong_attempts:
                 env.reset()
                 assert play.steps(env, tuple(env.unwrapped.attempt(name)))[0] == 0.0, (task, name)
@@ -95,6 +118,25 @@ def test_variables_are_enough_and_files_are_too(play: Player, lines: Path) -> No
 def test_what_the_history_saved_does_not_count(play: Player, lines: Path) -> None:
     score, verdict = play(lines, "normal/1", "1", "DONE")
     assert score == 0.0 and "nothing was saved" in verdict["checks"][0]["message"]
+
+
+def test_a_result_that_the_history_holds_judges_nobody(play: Player, lines: Path) -> None:
+    for nothing in ("pass", "not python ("):
+        score, verdict = play(lines, "normal/23", nothing, "DONE")
+        assert (score, [check["name"] for check in verdict["checks"]]) == (0.0, ["dataframe 2"]), verdict
+        assert "1 of 2 results are there before the turn" in verdict["notes"][0]
+        score, verdict = play(lines, "normal/24", nothing, "DONE")
+        assert score == 0.0 and "nothing is left to do" in verdict["error"], verdict
+    assert play(lines, "normal/23", RIGHT, "DONE")[0] == 1.0
+    assert play(lines, "normal/23", "pass", "DONE", mode="paper")[0] == 0.0  # all or nothing, as published
+    assert play(lines, "normal/24", "pass", "DONE", mode="paper")[0] == 1.0
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+def test_texts_and_kinds_come_back_and_what_cannot_is_an_error(play: Player, lines: Path, mode: str) -> None:
+    assert play(lines, "normal/25", TEXTS, "DONE", mode=mode)[0] == 1.0
+    score, verdict = play(lines, "normal/26", PATTERN, "DONE", mode=mode)
+    assert score == 0.0 and "a Pattern is not carried over" in verdict["error"], verdict
 
 
 def test_a_choice_is_a_letter_alone(play: Player, lines: Path) -> None:

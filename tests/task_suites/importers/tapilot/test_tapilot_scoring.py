@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgpack
 import pytest
 import tapilot_fixtures as fixtures
 from hypothesis import given
@@ -26,7 +27,7 @@ from deskgym.task_suites.importers.tapilot.outputs import (
     statements,
 )
 from deskgym.task_suites.importers.tapilot.prompts import messages_of, split_template
-from deskgym.task_suites.importers.tapilot.recall import called, recall
+from deskgym.task_suites.importers.tapilot.recall import called, paper_recall, recall
 from deskgym.task_suites.importers.tapilot.turn import Template
 
 FUNCTIONS = {"mean_of", "pick", "read_csv_file"}
@@ -128,19 +129,42 @@ def test_evaluation_code_that_judges_nobody_is_an_error(row: Statement, message:
 )
 def test_functions_that_are_called(code: str) -> None:
     assert called([code], FUNCTIONS) == {"mean_of", "pick"}
-    assert recall(fixtures.PRIVATE_SOLUTION, [code], "", FUNCTIONS, "corrected") == 1.0
+    assert recall(fixtures.PRIVATE_SOLUTION, [code], "", FUNCTIONS) == 1.0
 
 
 def test_what_is_only_imported_counts_nowhere() -> None:
     code = "from decision_company import mean_of, pick\nt.mean()"
-    assert recall(fixtures.PRIVATE_SOLUTION, [code], "", FUNCTIONS, "corrected") == 0.0
-    assert recall(fixtures.PRIVATE_SOLUTION, ["mean_of(pick(t))"], "", FUNCTIONS, "paper") == pytest.approx(2 / 3)
-    assert recall(fixtures.PRIVATE_SOLUTION, ["mean_of(pick(t))"], "", FUNCTIONS, "corrected") == 0.0  # another pick
-    assert recall(fixtures.PRIVATE_SOLUTION, ["not python ("], "", FUNCTIONS, "paper") == 0.0
+    assert recall(fixtures.PRIVATE_SOLUTION, [code], "", FUNCTIONS) == 0.0
+    assert recall(fixtures.PRIVATE_SOLUTION, ["mean_of(pick(t))"], "", FUNCTIONS) == 0.0  # another pick
     head = "from decision_company import mean_of\nmean_of(t)"
-    assert recall(fixtures.PRIVATE_SOLUTION, ["1"], head, FUNCTIONS, "corrected") == 0.0
-    assert recall(fixtures.PRIVATE_SOLUTION, ["1"], head, FUNCTIONS, "paper") == pytest.approx(1 / 3)
-    assert recall("x = 1", ["x = 1"], "", FUNCTIONS, "paper") is None
+    assert recall(fixtures.PRIVATE_SOLUTION, ["1"], head, FUNCTIONS) == 0.0
+    assert recall("x = 1", ["x = 1"], "", FUNCTIONS) is None
+
+
+HEAD = "from decision_company import read_csv_file, # please import\nt = read_csv_file('t.csv')\n"
+USED = "from decision_company import mean_of\nmean_of(pick(t))"
+
+
+@pytest.mark.parametrize(
+    ("reference", "executed", "turn", "expected"),
+    [
+        ("from decision_company import read_csv_file, mean_of, pick\n", [USED], "turn_2", 2 / 3),
+        ("from decision_company import read_csv_file, mean_of, pick\n", [HEAD + USED], "turn_2", 2 / 3),
+        ("from decision_company import read_csv_file, mean_of, pick\n", [HEAD + USED], "turn_1", 1.0),
+        ("from decision_company import read_csv_file, mean_of, pick\n", [HEAD + USED], "turn_12", 1.0),
+        ("from decision_company import read_csv_file, mean_of, pick\n", [HEAD + USED], "turn_1_short_2", 2 / 3),
+        ("from decision_company import read_csv_file, mean_of, pick\n", [HEAD + USED], "turn_1_short_1", 1.0),
+        ("from decision_company import mean_of, pick,\nx", [USED], "turn_2", 2 / 3),
+        ("from decision_company import mean_of\nfrom decision_company import pick", ["pick(t)"], "turn_2", 0.0),
+        ("from decision_company import mean_of\n", ["a.mean_of(t)"], "turn_2", 0.0),
+        ("from decision_company import read_csv_file, mean_of\n", ["mean_of(t)"], "turn_1", 1.0),
+        ("from decision_company import read_csv_file\n", ["mean_of("], "turn_1", 0.0),
+        ("from decision_company import mean_of\n", ["mean_of(", "mean_of(t)"], "turn_2", 1.0),
+        ("mean_of(t)", ["mean_of(t)"], "turn_2", 0.0),
+    ],
+)
+def test_recall_as_published(reference: str, executed: list[str], turn: str, expected: float) -> None:
+    assert paper_recall(reference, executed, HEAD, turn) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("fence", ["'''", "```python", "---BEGIN CODE TEMPLATE---"])
@@ -256,12 +280,17 @@ def test_clean_pickles_are_of_data_and_models_alone(folder: Path) -> None:
 
     model = LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0])
     bomb = b"cposix\nsystem\n(S'touch owned'\ntR."
-    cases = {"data.pkl": ([1, 2], b""), "model.pkl": (model, pickle.dumps(model)), "bomb.pkl": (model, bomb)}
-    for number, (value, raw) in enumerate(cases.values()):
-        Path(f"encoded_{number}").write_bytes(encode(value))
-        Path(f"raw_{number}").write_bytes(raw)
+    cases = {
+        "data.pkl": encode([1, 2], models=True),
+        "model.pkl": encode(model, models=True),
+        "bomb.pkl": msgpack.packb(["?", "LinearRegression", "", bomb]),
+        "no_pickle.pkl": encode([model]),
+    }
+    for number, encoded in enumerate(cases.values()):
+        Path(f"encoded_{number}").write_bytes(encoded)
     told = _run(scripts.clean_cell(list(cases)))
     assert sorted(os.listdir("pred_result")) == ["data.pkl", "model.pkl"]
+    assert "no_pickle.pkl: not an encoded value: ValueError: a LinearRegression is not carried over" in told
     assert "bomb.pkl" in told and "posix.system is not carried over" in told
     assert not Path("owned").exists()
     assert pickle.loads(Path("pred_result/model.pkl").read_bytes()).predict([[3.0]])[0] == pytest.approx(3)
