@@ -18,6 +18,9 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock
 _LEAST = {"fs/mqueue/queues_max": "0", "kernel/keys/maxbytes": "1"}
 """Limits in /proc/sys of what no file names: without /dev/mqueue message queues, and keys in the Linux kernel."""
 
+_UPPER = "/.layers"
+"""Where a sandbox keeps what is written to /usr, /etc and /opt, where the host may have folders open to anybody."""
+
 _IPC = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 """System V's shared memory, message queues and semaphores, and how /proc/sysvipc calls their numbers."""
 
@@ -35,6 +38,7 @@ class SessionCleanup:
         self._config = config
         self._folder = f"{config.state_dir}/kernels"
         self._prepared = False
+        self._written: set[tuple[str, int]] = set()
 
     def prepare(self) -> str:
         """Take from the agent's user what it need not own; the folder that sessions live in."""
@@ -47,6 +51,7 @@ class SessionCleanup:
                 for limit, value in _LEAST.items():
                     with suppress(OSError):  # a sandbox's guest may not; it has /dev/mqueue, and no calls for keys
                         _write(f"/proc/sys/{limit}", value)
+                self._written = _written()
             self._prepared = True
         return self._folder
 
@@ -63,6 +68,7 @@ class SessionCleanup:
             for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
                 left += _clear(place, self._config.uid)
             left += _clear_ipc(self._config.uid)
+            left += [path for path, _ in _written() ^ self._written]
         if left:
             raise KernelFailed(f"a session left what cannot be removed: {left[:5]}")
 
@@ -108,6 +114,17 @@ def _remove(path: str) -> None:
             os.unlink(path)
         except OSError:
             pass
+
+
+def _written() -> set[tuple[str, int]]:
+    """What has been written to the host's folders, with the time of its last change."""
+    found = set()
+    for layer in ("usr", "etc", "opt"):
+        for parent, folders, files in os.walk(f"{_UPPER}/{layer}/upper"):
+            for name in (*folders, *files):
+                path = os.path.join(parent, name)
+                found.add((path, os.lstat(path).st_ctime_ns))
+    return found
 
 
 def _clear_ipc(uid: int) -> list[str]:

@@ -1,5 +1,9 @@
 """Kernels in a real sandbox and a real virtual machine: what they keep and give, and that nothing of them stays."""
 
+import os
+import shutil
+from pathlib import Path
+
 import pytest
 
 from deskgym.envs.errors import GuestCallError
@@ -7,6 +11,7 @@ from deskgym.envs.guest.kernel.cleanup import PLACES
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.kernels import LIBRARIES, Kernel, KernelLimits
+from deskgym.envs.machines.userns import id_map
 
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
 QEMU = pytest.param("qemu", marks=[pytest.mark.slow, pytest.mark.qemu])
@@ -113,12 +118,21 @@ def test_nothing_of_a_session_is_left(machine, kernel):
 
 def test_the_agent_can_write_only_where_it_is_cleared(kernel):
     find = (
-        "import os, subprocess\n"
+        "import os, subprocess, tempfile\n"
+        "def opens(path):\n"
+        "    try:\n"
+        "        if os.path.isdir(path):\n"
+        "            tempfile.TemporaryFile(dir=path).close()\n"
+        "        else:\n"
+        "            open(path, 'ab').close()\n"
+        "    except OSError:\n"
+        "        return False\n"
+        "    return True\n"
         "own = os.getcwd()\n"
         "found = subprocess.run(['find', '/', '(', '-path', '/proc', '-o', '-path', '/sys', '-o', '-path', own, ')',"
         " '-prune', '-o', '(', '-type', 'd', '-o', '-type', 'f', ')', '-writable', '-print'],"
         " capture_output=True, text=True).stdout.split()\n"
-        "print(*found)"
+        "print(*filter(opens, found))"  # nobody may write to what belongs to nobody, whatever its mode says
     )
     execution = kernel.run(find, timeout=120.0)
     found = set(execution.stdout.split())
@@ -126,6 +140,31 @@ def test_the_agent_can_write_only_where_it_is_cleared(kernel):
     cleared = {*PLACES, "/run/lock"}
     found -= {f"/dev/{name}" for name in ("full", "null", "random", "tty", "urandom", "zero")}
     assert {place for place in found if not any(place == c or place.startswith(c + "/") for c in cleared)} == set()
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write below /opt")
+def test_what_is_written_to_open_folders_of_the_host_is_gone_in_the_next_session():
+    shared = Path("/opt/deskgym-test-open")
+    shared.mkdir()
+    try:
+        (shared / "file").write_text("the host's")
+        for path, mode in ((shared, 0o777), (shared / "file", 0o666)):
+            os.chown(path, *id_map().root)  # an ordinary user's own files are root's in its machines
+            path.chmod(mode)
+        with create_machine("sandbox", MachineConfig(screen_size=None)) as machine:
+            kernel = Kernel(machine)
+            for attempt in (f"open('{shared}/new', 'w').write('x')", f"open('{shared}/file', 'a').write('x')"):
+                kernel.open()
+                look = f"import os; print(os.listdir('{shared}'), open('{shared}/file').read())"
+                assert kernel.run(look).stdout == "['file'] the host's\n"
+                assert kernel.run(attempt).status == "ok"
+                pid = machine.init_pid
+                machine.restore(None)
+                assert machine.init_pid != pid
+        assert (shared / "file").read_text() == "the host's" and len(list(shared.iterdir())) == 1
+    finally:
+        shutil.rmtree(shared)
 
 
 def test_a_picture_is_of_the_current_figure(kernel):
