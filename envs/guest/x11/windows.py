@@ -62,8 +62,9 @@ class Windows:
         self.generation += 1
 
     def managed(self) -> bool:
-        """Whether a window manager is at work."""
-        return self._x.property(self._x.root, "_NET_SUPPORTING_WM_CHECK") is not None
+        """Whether a window manager is at work: it lists the windows once it manages them, some time after its name."""
+        names = ("_NET_SUPPORTING_WM_CHECK", "_NET_CLIENT_LIST")
+        return all(self._x.property(self._x.root, name) is not None for name in names)
 
     def active(self) -> int:
         """The id of the active window, or 0."""

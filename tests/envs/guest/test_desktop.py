@@ -54,6 +54,12 @@ def test_programs_find_the_session(machine):
     assert os.stat(machine.home.parent / "run").st_mode & 0o777 == 0o700
 
 
+@pytest.mark.skipif(shutil.which("xprop") is None, reason="xprop is not installed")
+def test_it_is_ready_when_the_window_manager_is(machine):
+    shown = machine.run(["xprop", "-root"]).stdout.decode()
+    assert all(f"_NET_{name}(" in shown for name in ("CLIENT_LIST", "WORKAREA", "CURRENT_DESKTOP", "DESKTOP_NAMES"))
+
+
 def test_it_starts_only_once(machine):
     with pytest.raises(GuestCallError, match="runs already"):
         machine.guest.call("desktop", width=640, height=480)
