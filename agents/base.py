@@ -45,6 +45,8 @@ class EpisodeResult:
         message: what went wrong, for "error" and "fault"; the checks that failed, for "failed".
         verdict: as in ``info["verdict"]``, or None.
         began: whether the task could be set up.
+        phases: where the seconds went: ``reset``, ``agent`` (oracles look at the screen while they act), ``steps`` and
+            ``evaluation``; empty where the episode broke off.
     """
 
     task: str
@@ -57,6 +59,7 @@ class EpisodeResult:
     message: str = ""
     verdict: Mapping[str, Any] | None = field(default=None, repr=False)
     began: bool = True
+    phases: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-able data."""
@@ -87,6 +90,7 @@ def run_episode(
     """
     start = time.perf_counter()
     observation, info = env.reset(seed=seed, options=options)
+    reset = time.perf_counter() - start
     agent.reset(env, observation, info)
     steps, durations, over = 0, [], False
     while not over and (max_steps is None or steps < max_steps):
@@ -99,16 +103,24 @@ def run_episode(
         if on_step:
             on_step(steps, info)
     outcome, score, message = judge(info)
+    seconds, stepped = time.perf_counter() - start, sum(durations) / 1000
+    evaluation = float(info.get("timing", {}).get("evaluate", 0.0)) / 1000
     return EpisodeResult(
         task=str(info.get("task", "")),
         seed=seed,
         outcome=outcome,
         score=score,
         steps=steps,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         step_ms=median(durations) if durations else None,
         message=message,
         verdict=info.get("verdict"),
+        phases={
+            "reset": reset,
+            "agent": seconds - reset - stepped,
+            "steps": stepped - evaluation,
+            "evaluation": evaluation,
+        },
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.cli.output import note, print_json, print_table, progress, pulse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,10 +70,13 @@ def _build(arguments: argparse.Namespace) -> int:
 def _reporting(quiet: bool) -> Iterator[tuple[Callable[[Step], None], list[str]]]:
     """A progress bar for a build's steps, and the stages that it went through."""
     stages: list[str] = []
-    with progress(quiet) as bar:
+    doing = "starting"
+    with progress(quiet) as bar, pulse(lambda: doing):
         task = bar.add_task("starting", total=None)
 
         def report(step: Step) -> None:
+            nonlocal doing
+            doing = f"{step.stage}: {step.detail}" + (f", {step.done} of {step.total}" if step.total else "")
             if step.stage == "waiting":
                 note(f"waiting: {step.detail}")
             elif step.stage not in stages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
 from deskgym.cli import bench, demos, doctor, image, install, layers, run, tasks, verify, view
+from deskgym.cli.output import note
 from deskgym.envs.errors import near
 from deskgym.task_suites.suites import ENTRIES
 
@@ -62,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = [argument for argument in argv if argument != "--traceback"]
     if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
         return _fail(f"unknown command {argv[0]!r}; legal are {', '.join(COMMANDS)}{near(argv[0], COMMANDS)}", USAGE)
+    _show_log()
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         arguments, rest = build_parser().parse_known_args(argv)
@@ -81,6 +84,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error) or type(error).__name__, FAILED, getattr(error, "problems", ()))
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+class _Notes(logging.Handler):
+    """Lines for people, on what is stderr then."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record))
+
+
+def _show_log() -> None:
+    """Show what takes long and says so."""
+    logger = logging.getLogger("deskgym.qemu")
+    if not logger.handlers:
+        logger.addHandler(_Notes())
+        logger.setLevel(logging.INFO)
 
 
 def _is_expected(error: Exception) -> bool:

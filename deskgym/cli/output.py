@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -107,6 +110,32 @@ def progress(quiet: bool = False) -> Progress:
         transient=True,
         disable=quiet or not console.is_terminal,
     )
+
+
+@contextmanager
+def pulse(doing: Callable[[], str], seconds: float = 20.0) -> Iterator[None]:
+    """Say on stderr now and then what is being done, where there is no progress bar: silence looks like a hang.
+
+    Args:
+        doing: what is being done now; it is said when it has lasted for ``seconds``, and then as often again.
+        seconds: between two lines.
+    """
+    if sys.stderr.isatty():
+        yield
+        return
+    ended, began = threading.Event(), time.monotonic()
+
+    def say() -> None:
+        while not ended.wait(seconds):
+            note(f"{doing()} (after {time.monotonic() - began:.0f} s)")
+
+    thread = threading.Thread(target=say, name="deskgym-pulse", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def note(text: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.tasks import describe
 
 if TYPE_CHECKING:
@@ -54,12 +54,17 @@ def run(arguments: argparse.Namespace) -> int:
     }
     results: list[EpisodeResult] = []
     env = make_env(arguments.record, **kwargs)
-    with closing(env), progress(arguments.json) as bar:
-        episodes = bar.add_task("episodes", total=len(plan))
-        for task, seed in plan:
+    doing = "starting"
+    with closing(env), progress(arguments.json) as bar, pulse(lambda: doing):
+        episodes = bar.add_task(doing, total=len(plan))
+        for number, (task, seed) in enumerate(plan, 1):
+            doing = f"episode {number} of {len(plan)}: {task or arguments.suite}, reset"
+            bar.update(episodes, description=doing)
 
-            def on_step(step: int, info: Mapping[str, Any]) -> None:
-                bar.update(episodes, description=f"{info.get('task', '')} step {step}")
+            def on_step(step: int, info: Mapping[str, Any], number: int = number) -> None:
+                nonlocal doing
+                doing = f"episode {number} of {len(plan)}: {info.get('task', '')} step {step}"
+                bar.update(episodes, description=doing)
 
             options = {"task": task} if task is not None else None
             agent = make_agent(arguments.agent, seed)
@@ -131,6 +136,8 @@ def _supported(arguments: argparse.Namespace) -> list[str]:
 def _line(result: EpisodeResult) -> str:
     score = "-" if result.score is None else f"{result.score:g}"
     played = f"{result.steps} steps, {result.seconds:.1f} s"
+    if result.phases:
+        played += f" ({', '.join(f'{name} {seconds:.1f}' for name, seconds in result.phases.items())})"
     line = f"{result.task} seed {result.seed}: {result.outcome}, score {score}, {played}"
     return f"{line} ({result.message})" if result.message else line
 

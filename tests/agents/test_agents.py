@@ -23,6 +23,9 @@ def test_the_oracle_solves_its_task(env):
     assert (result.outcome, result.score, result.seed) == ("solved", 1.0, 3)
     assert result.task.startswith("fake/copy#") and result.steps >= 2 and result.step_ms > 0
     assert result.to_dict()["verdict"]["success"]
+    assert set(result.phases) == {"reset", "agent", "steps", "evaluation"}
+    assert all(seconds >= 0 for seconds in result.phases.values())
+    assert sum(result.phases.values()) == pytest.approx(result.seconds)
 
 
 @pytest.mark.parametrize("agent, steps", [(NoopAgent(), 1), (WrongAgent("other"), 1), (WrongAgent("done"), 2)])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -126,6 +127,7 @@ def test_run_with_the_oracle(cli, action):
     status, out, err = cli("run", "science", "--task", "fake/copy", "--action", action, "--episodes", "2", *FAKE)
     assert status == 0 and "2 solved; mean score 1 over 2 evaluated" in out
     assert err.count("solved, score 1") == 2
+    assert re.search(r"steps, [\d.]+ s \(reset [\d.]+, agent [\d.]+, steps [\d.]+, evaluation [\d.]+\)", err)
 
 
 @pytest.mark.parametrize("agent", ["random", "noop", "wrong:done"])

@@ -2,13 +2,15 @@
 
 import io
 import re
+import sys
+import time
 from contextlib import redirect_stdout
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deskgym.cli.output import print_table
+from deskgym.cli.output import print_table, pulse
 
 WORDS = st.lists(st.text("abcé漢/.-_:", min_size=1, max_size=30), max_size=3).map(" ".join)
 
@@ -48,3 +50,14 @@ def test_no_word_is_broken(rows, width):
             print_table("", ("task", "mode", "why"), rows)
     there = out.getvalue()
     assert all(word in there for row in rows for cell in row for word in cell.split())
+
+
+def test_what_takes_long_is_said_where_there_is_no_bar(capsys, monkeypatch):
+    with pulse(lambda: "rootfs: python3", seconds=0.05):
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 <= len(lines) <= 6 and lines[0] == "rootfs: python3 (after 0 s)"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with pulse(lambda: "rootfs: python3", seconds=0.05):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from deskgym.envs.displays.x11 import X11Display
     from deskgym.envs.guest.client import GuestClient
 
+_logger = logging.getLogger("deskgym.qemu")
 BOOT_TIMEOUT = 300.0  # seconds
 RESTORE_TIMEOUT = 60.0
 SLOWNESS = {"kvm": 1.0, "tcg": 30.0}
@@ -280,6 +282,11 @@ class QemuMachine(Machine):
 
     def _boot(self, image: Image, hardware: Hardware) -> None:
         """From the kernel to a running desktop."""
+        _logger.info(
+            "booting image %s with %s, which may take minutes; it is kept, so that later starts take about a second",
+            image.full_name,
+            hardware.accel,
+        )
         from deskgym.envs.guest.client import GuestClient
 
         folder = self._folder = new_folder("machine")

@@ -334,7 +334,8 @@ def test_a_device_state_of_no_use_is_an_error_and_nothing_is_left_running(machin
     machine.drop(snapshot)
 
 
-def test_kept_boots_of_no_use_are_made_anew(copied):
+def test_kept_boots_of_no_use_are_made_anew(copied, caplog):
+    caplog.set_level("INFO", "deskgym.qemu")
     with new(image=str(copied.folder)):
         pass
     (state,) = copied.folder.glob("boots/*/state")
@@ -343,6 +344,7 @@ def test_kept_boots_of_no_use_are_made_anew(copied):
         assert machine.run(["true"]).returncode == 0
     with new(image=str(copied.folder)) as machine:
         assert machine.alive
+    assert [record.message.split(",")[0].split()[0] for record in caplog.records] == ["booting", "booting"]
 
 
 _FULL = """
