@@ -32,8 +32,9 @@ CLONE_NEWUSER = 0x10000000
 GUEST_FD = 3
 LOG_TAIL = 2000
 WATCH_MS = 200
-PAGE = os.sysconf("SC_PAGE_SIZE")
+SHARERS = 4
 CGROUPS = "/sys/fs/cgroup"
+_SIZES = ("RssAnon", "RssShmem")
 NEVER = float("inf")
 RUNC_TEMPORARY = "/tmp/runctop"  # how runc begins the names of folders that it makes while it starts a container
 FORGOTTEN = 60.0  # seconds after which no start can still use such a folder
@@ -158,10 +159,10 @@ class Supervisor:
         """Kill the largest process of each container that has too much memory; ms until the next look."""
         watched = [c for c in self._containers.values() if c.memory and c.pid]
         for container in watched:
-            sizes = {pid: private_memory(pid) for pid in descendants(container.pid)}
-            if sum(sizes.values()) > container.memory:
+            sizes = {pid: memory_of(pid) for pid in descendants(container.pid)}
+            if in_use(list(sizes.values())) > container.memory:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
+                    os.kill(max(sizes, key=lambda pid: sum(sizes[pid])), signal.SIGKILL)
         return WATCH_MS if watched else None
 
     def _hurry(self) -> "int | None":
@@ -309,14 +310,26 @@ def descendants(pid: int) -> "list[int]":
     return found
 
 
-def private_memory(pid: int) -> int:
-    """Bytes that a process has in memory and shares with no file."""
-    try:
-        with open(f"/proc/{pid}/statm") as file:
-            _, resident, shared, *_ = file.read().split()
-    except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * PAGE
+def memory_of(pid: int) -> "tuple[int, int]":
+    """Bytes that a process has in memory for itself, and in memory that it may share and that is no file's."""
+    sizes = {}
+    with contextlib.suppress(OSError, ValueError):
+        with open(f"/proc/{pid}/status") as file:
+            sizes = {
+                name: int(rest.split()[0]) << 10
+                for name, _, rest in (line.partition(":") for line in file)
+                if name in _SIZES
+            }
+    return sizes.get("RssAnon", 0), sizes.get("RssShmem", 0)
+
+
+def in_use(sizes: "list[tuple[int, int]]") -> int:
+    """Bytes that processes have together. Of shared memory nobody says who shares it, so that it counts for a quarter.
+
+    But not for less than the process has that has most.
+    """
+    shared = [size for _, size in sizes]
+    return sum(own for own, _ in sizes) + max(max(shared, default=0), sum(shared) // SHARERS)
 
 
 def send(answer: socket.socket, message: "dict[str, Any]", fd: int = -1) -> None:

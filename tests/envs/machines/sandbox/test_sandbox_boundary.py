@@ -406,6 +406,14 @@ def test_its_limits_cannot_be_raised(box):
     assert int(sh(box, "cat /proc/sys/user/max_inotify_instances").stdout) <= 64
 
 
+def test_shared_memory_is_memory():
+    code = "import mmap; m = mmap.mmap(-1, 900 << 20)\nfor at in range(0, 900 << 20, 4096): m[at] = 1\nwhile True: pass"
+    with SandboxMachine(MachineConfig(screen_size=None, memory_mb=512)) as machine:
+        done = python(machine, code, timeout=30)
+        assert done.returncode == -9 and not done.timed_out, done
+        assert machine.alive and sh(machine, "echo still").stdout == b"still\n"
+
+
 def test_low_ports_are_the_agents_too(box):
     assert python(box, "import socket; socket.create_server(('127.0.0.1', 80))").returncode == 0
 
