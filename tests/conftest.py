@@ -78,6 +78,16 @@ def sampled():
     return sample
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With ``--dist loadgroup`` the tests of a file run in one process, and so do all that start virtual machines."""
+    for item in items:
+        if item.get_closest_marker("qemu"):
+            item.add_marker(pytest.mark.xdist_group("qemu"))
+        elif not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 def pytest_report_header():
     return f"samples by {SAMPLE}={os.environ[SAMPLE]}"
 
@@ -98,7 +108,9 @@ class Again:
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
-            self.failed.setdefault(report.nodeid, []).append(report)
+            name = report.nodeid  # with "@GROUP" at the end, where xdist distributes by groups
+            cut = name.rfind("@") if name.rfind("@") > max(name.rfind("]"), name.rfind("::")) else None
+            self.failed.setdefault(name[:cut], []).append(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):

@@ -34,12 +34,12 @@ def ran(tmp_path):
     """Runs pytest over files: exit status, output, and the names that it logged as flaky."""
     shutil.copy(Path(__file__).parent / "conftest.py", tmp_path)
 
-    def run(files, ci="true"):
+    def run(files, ci="true", options=()):
         for name, text in files.items():
             (tmp_path / f"test_{name}.py").write_text(text)
         env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
         env |= {"CI": ci, "DESKGYM_FLAKY_LOG": str(tmp_path / "flaky.log"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "."]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
         log = tmp_path / "flaky.log"
         return done.returncode, done.stdout, log.read_text().split() if log.exists() else []
@@ -57,6 +57,14 @@ def test_what_passes_alone_is_flaky_and_the_run_is_green(ran):
         and "failed" not in out.splitlines()[-1]
     )
     assert log == ["test_one.py::test_one"]
+
+
+def test_what_fails_beside_others_runs_again_under_its_own_name(ran):
+    files = {"one": FLAKY.format(name="one"), "broken": "import pytest\n@pytest.mark.parametrize('a', ['x@y'])\n"}
+    files["broken"] += "def test_broken(a):\n    assert 1 == 2\n"
+    status, out, log = ran(files, options=("-p", "xdist", "-n", "2", "--dist", "loadgroup"))
+    assert status == 1 and log == ["test_one.py::test_one"]
+    assert "1 failed" in out.splitlines()[-1] and "1 flaky" in out.splitlines()[-1]
 
 
 def test_what_fails_twice_has_failed(ran):

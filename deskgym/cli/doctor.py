@@ -66,4 +66,4 @@ def suite_checks() -> Iterator[CheckUp]:
     shown = {entry.extra for entry in ENTRIES}
     if lacking := {name: what for name, what in missing_extras().items() if name not in shown}:
         found = "; ".join(f"{name} ({', '.join(what)})" for name, what in lacking.items())
-        yield CheckUp("extras", "warn", f"not installed: {found}", command_for(",".join(lacking)))
+        yield CheckUp("extras", "warn", f"not installed: {found}", command_for("NAME"))

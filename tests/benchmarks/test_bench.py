@@ -175,6 +175,7 @@ def test_the_page_is_what_its_data_says(tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.sandbox
 @needs_kalgebra
 def test_quick_run_of_the_cheap_parts(tmp_path, capsys):
@@ -199,6 +200,7 @@ def test_quick_run_of_the_cheap_parts(tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.sandbox
 @pytest.mark.timeout(600)
 @needs_kalgebra

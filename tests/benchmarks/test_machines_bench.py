@@ -141,6 +141,7 @@ def test_what_is_lost_is_counted():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.sandbox
 @needs_kalgebra
 def test_a_short_run_on_sandboxes(tmp_path, capsys):
@@ -152,6 +153,7 @@ def test_a_short_run_on_sandboxes(tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.qemu
 @needs_kalgebra
 def test_a_short_run_on_virtual_machines(tmp_path):

@@ -54,6 +54,7 @@ def test_without_one_nothing_is_found(run):
 
 @pytest.mark.sandbox
 @pytest.mark.slow
+@pytest.mark.alone
 def test_nothing_leaks_over_sixty_episodes():
     command = [sys.executable, "-m", "deskgym.benchmarks.soak", "--episodes", "60", "--envs", "2", "--checkpoints", "8"]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=280)
@@ -69,6 +70,7 @@ def test_nothing_leaks_over_sixty_episodes():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.sandbox
 def test_a_descriptor_and_a_process_are_found_among_real_desktops():
     data = soak(Options(24, 2, 6, shares={"bare": 1.0}, leaks=("descriptor", "process")), quiet=True)

@@ -30,7 +30,7 @@ from deskgym.envs.machines.sandbox import supervision, supervisor
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.userns import id_map
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.alone]
 
 STEP, RESET = 25.0, 90.0  # seconds that one may take at the most, on a machine that has other things to do
 SLEEPING = "import subprocess; subprocess.run(['sleep', '2'])"

@@ -78,4 +78,4 @@ def test_doctor_lists_the_extras_that_are_not_installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert missing_extras() == {"rl": ["no-such-thing"]}
     (check,) = [check for check in suite_checks() if check.name == "extras"]
-    assert check.found == "not installed: rl (no-such-thing)" and check.fix.endswith("pip install 'deskgym[rl]'")
+    assert check.found == "not installed: rl (no-such-thing)" and check.fix.endswith("pip install 'deskgym[NAME]'")

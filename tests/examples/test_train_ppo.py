@@ -27,6 +27,7 @@ def state(out):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.sandbox
 @pytest.mark.timeout(600)
 def test_it_learns_and_goes_on_after_a_kill(tmp_path):

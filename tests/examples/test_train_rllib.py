@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "train_rllib.py"
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 @pytest.mark.sandbox
 @pytest.mark.timeout(400)
 def test_it_trains():

@@ -25,7 +25,11 @@ cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 from deskgym.envs.ray.envs import DistributedEnvs  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]  # the cluster takes seconds, a lost node more of them
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.timeout(180),
+]  # the cluster takes seconds, a lost node more of them
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the actors cannot import it
 
 MODES = ("NextStep", "SameStep", "Disabled")
