@@ -34,6 +34,8 @@ class Needs(CheckedFields):
         clock: the time that it is there when the setup begins, in ISO 8601, such as ``"2024-05-01T09:00"``.
         layers: recipes of the prepared layers that lie under the machine's files, tool environments among them; frozen
             dataclasses with a ``name``.
+        libraries: the tool environment whose libraries its kernels have in place of the environment's own, where the
+            machine takes layers; a frozen dataclass with a ``name``.
         services: specifications of the services that run beside it; frozen dataclasses with a ``name``.
         programs: the names of the programs, for messages.
         packages: the Debian packages that must be installed where its programs run.
@@ -53,6 +55,7 @@ class Needs(CheckedFields):
     locale: str | None = None
     clock: str | None = None
     layers: tuple[Any, ...] = ()
+    libraries: Any = None
     services: tuple[Any, ...] = ()
     programs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -67,7 +70,7 @@ class Needs(CheckedFields):
 
     @classmethod
     def merged(cls, *needs: Needs) -> Needs:
-        """What serves all of them: the larger number, the union of lists; of two locales or clocks the later one.
+        """What serves all of them: the larger number, the union of lists; of locales, clocks, libraries the last one.
 
         Examples:
             >>> Needs.merged(Needs(memory_mb=512, glx=True), Needs(memory_mb=2048))
@@ -92,7 +95,9 @@ class Needs(CheckedFields):
     def to_dict(self) -> dict[str, Any]:
         """What is asked for, JSON-able: of layers and services their names."""
         asked = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        named = {name: [each.name for each in asked[name]] for name in ("layers", "services")}
+        named: dict[str, Any] = {name: [each.name for each in asked[name]] for name in ("layers", "services")}
+        if self.libraries is not None:
+            named["libraries"] = self.libraries.name
         asked |= named | {name: list(asked[name]) for name in ("programs", "packages", "plugins")}
         return {name: value for name, value in asked.items() if value}
 
@@ -116,7 +121,7 @@ def _join(name: str, values: list[Any]) -> Any:
     given = [value for value in values if value is not None]
     if not given:
         return None
-    return given[-1] if name in ("locale", "clock") else max(given)
+    return given[-1] if name in ("locale", "clock", "libraries") else max(given)
 
 
 def _is_time(text: str) -> bool:

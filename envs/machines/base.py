@@ -30,7 +30,7 @@ class MachineConfig:
         disk_mb: what it may write in all, in MiB.
         processes: how many processes and threads may live in it at once.
         libraries: distributions of the host's Python, such as ``"pandas"``, that code in its kernels can import, with
-            all that they need.
+            all that they need; or, where it takes layers, one folder of libraries inside, such as a tool environment's.
         glx: the X server offers GLX, which takes it 50 MiB and 60 ms more. Programs that draw with OpenGL do so with
             EGL (Qt does here), and need it only where they know nothing but GLX.
         layers: prepared layers, as host folders, that lie read-only under what the machine writes, later ones over

@@ -62,11 +62,15 @@ class MachineBuilder:
             for name in ("memory_mb", "disk_mb", "processes")
             if (wanted := getattr(needs, name)) is not None
         }
-        layers = self.least.layers
-        if needs.layers:
-            if "layers" not in self.build(self.least).can:
+        layers, libraries = self.least.layers, self.least.libraries
+        wanted_layers = needs.layers
+        takes_layers = "layers" in self.build(self.least).can
+        if needs.libraries is not None and takes_layers:
+            wanted_layers, libraries = (*wanted_layers, needs.libraries), (needs.libraries.libraries,)
+        if wanted_layers:
+            if not takes_layers:
                 raise no_layers(self.kind)
-            layers = tuple(dict.fromkeys((*layers, *layer_paths(needs.layers))))
+            layers = tuple(dict.fromkeys((*layers, *layer_paths(wanted_layers))))
         plugins = tuple(dict.fromkeys((*self.least.plugins, *needs.plugins)))
         session = {name: getattr(needs, name) for name in ("locale", "clock") if getattr(needs, name) is not None}
         if session and "session" not in self.build(self.least).can:
@@ -74,7 +78,8 @@ class MachineBuilder:
                 f"machine={self.kind!r} cannot have a {' and a '.join(session)} of its own; the sandbox can",
                 "not_supported",
             )
-        return replace(self.least, glx=self.least.glx or needs.glx, layers=layers, plugins=plugins, **session, **raised)
+        glx = self.least.glx or needs.glx
+        return replace(self.least, glx=glx, layers=layers, libraries=libraries, plugins=plugins, **session, **raised)
 
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""

@@ -48,6 +48,21 @@ class ToolEnvironment:
         return f"{INSIDE}/{self.name}"
 
     @property
+    def libraries(self) -> str:
+        """The folder of its libraries in a machine."""
+        return f"{self.inside}/lib/python{'.'.join(map(str, self.version))}/site-packages"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The major and minor version of its Python.
+
+        Raises:
+            MachineError: kind ``"not_installed"``: there is no such Python.
+        """
+        major, minor, *_ = _version(self.python).split()[1].split(".")
+        return int(major), int(minor)
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """Its requirements, without comments.
 

@@ -120,7 +120,8 @@ class SandboxMachine(Machine):
         self._name = f"{self._supervisor.folder.name}-{secrets.token_hex(3)}"
         if not host.tmpfs_layers:
             self._layers = snapshots.make_layers(self._supervisor.scratch, host.ids)
-        libraries = build_libraries(tuple(self.config.libraries)) if self.config.libraries else None
+        names = tuple(self.config.libraries)
+        libraries = build_libraries(names) if names and not names[0].startswith("/") else None
         parts = Parts(
             name=self._name,
             config=self.config,

@@ -42,7 +42,7 @@ class Parts:
         ids: which host ids its ids are.
         rootfs: its root file system.
         guest: the host's folder of the guest runtime.
-        libraries: the host's folder of Python libraries for kernels, or None.
+        libraries: the host's folder of Python libraries for kernels; None where the config has one inside, or none.
         locale: the host's folder of the config's locale, or None.
         interpreter: what runs the guest.
         limits: which limits the host lets it have.
@@ -99,8 +99,9 @@ def guest_arguments(parts: Parts) -> list[str]:
         arguments += ["--locale", str(parts.config.locale), "--locale-path", LOCALE_INSIDE]
     if parts.config.clock is not None:
         arguments += ["--clock", parts.config.clock]
-    if parts.libraries is not None:
-        arguments += ["--libraries", LIBRARIES_INSIDE]
+    if parts.config.libraries:
+        inside = LIBRARIES_INSIDE if parts.libraries is not None else parts.config.libraries[0]
+        arguments += ["--libraries", inside]
     if parts.limits.nproc:
         arguments += ["--processes", str(parts.config.processes)]
     return arguments

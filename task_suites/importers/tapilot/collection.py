@@ -18,12 +18,12 @@ from deskgym.task_suites.importers.tapilot.recall import library_functions
 from deskgym.task_suites.importers.tapilot.turn import UpstreamTurn
 from deskgym.task_suites.importers.tapilot.words import LIBRARY, file_kind, table_of
 
-FOLDERS, LINES = "interaction_data", "dialogue_data"
+FOLDERS, LINES = "interaction_data", ("dialogue_data", "interaction_data_json")
 RESOURCES = ("resource", "resources", "src")
 _PYPI = {"sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow", "cv2": "opencv-python-headless"}
 _RIGHT_FOLDER = (
     "give the folder of a copy of Tapilot-Crossing, or its 'data' folder, which has interaction_data/ (2024) or "
-    "dialogue_data/*.jsonl (version 1.0), and resource/ with the tables"
+    "dialogue_data/*.jsonl (version 1.0; interaction_data_json/ will do), and resource/ with the tables"
 )
 
 
@@ -32,7 +32,7 @@ class Collection:
     """The turns of one copy of the benchmark.
 
     Attributes:
-        folder: that has ``interaction_data`` or ``dialogue_data``.
+        folder: that has ``interaction_data``, ``dialogue_data`` or ``interaction_data_json``.
         resources: path of each table, by file name.
         library: the private library's source, or ``""``.
         turns: every turn that was read without a mistake.
@@ -114,8 +114,13 @@ class Collection:
     def _library_imports(self) -> frozenset[str]:
         return scripts.imports([self.library])
 
-    def reasons(self, turn: UpstreamTurn) -> list[str]:
-        """Everything that keeps a turn from running here; empty when nothing does."""
+    def reasons(self, turn: UpstreamTurn, libraries: Path | None = None) -> list[str]:
+        """Everything that keeps a turn from running here; empty when nothing does.
+
+        Args:
+            turn: which.
+            libraries: the folder of those that its code can import; None for this Python's own.
+        """
         found: list[str] = []
         table = table_of(turn.domain)
         if table not in self.resources:
@@ -126,7 +131,7 @@ class Collection:
         if self.library and (turn.private or LIBRARY in modules):
             modules |= self._library_imports
         for module in sorted(modules - {LIBRARY}):
-            if module not in stdlib_module_names and not _installed(module):
+            if module not in stdlib_module_names and not _installed(module, libraries):
                 found.append(
                     f"its code imports {module}, which is not installed: pip install {_PYPI.get(module, module)}"
                 )
@@ -135,8 +140,9 @@ class Collection:
 
 def broken_id(problem: Problem) -> str:
     """What the turn with a mistake is called: its folder, or file and line, such as ``"normal/line-12"``."""
-    if problem.file.endswith(".jsonl"):
-        return f"{Path(problem.file).stem}/line-{problem.line}"
+    place, _, rest = problem.file.rpartition(".")[0].partition("/")
+    if place in LINES:
+        return f"{rest}/line-{problem.line}"
     return "/".join(problem.file.split("/")[:4])
 
 
@@ -155,8 +161,8 @@ def load(path: str | PathLike[str]) -> Collection:
     found = _Found()
     if (folder / FOLDERS).is_dir():
         found.read_folders(folder / FOLDERS)
-    for file in sorted((folder / LINES).glob("*.jsonl")):
-        found.read_lines(file, f"{LINES}/{file.name}")
+    for file in _line_files(folder):
+        found.read_lines(file, file.relative_to(folder).as_posix())
     if not found.turns and not found.problems:
         raise TaskError(f"{folder} has no turns in it: {_RIGHT_FOLDER}")
     place = next((folder / name for name in RESOURCES if (folder / name).is_dir()), folder / RESOURCES[0])
@@ -170,10 +176,16 @@ def data_folder(path: Path) -> Path:
     if not path.is_dir():
         raise TaskError(f"{path} is {'not a folder' if path.exists() else 'not there'}: {_RIGHT_FOLDER}")
     for folder in (path, path / "data", path.parent):
-        if (folder / FOLDERS).is_dir() or any((folder / LINES).glob("*.jsonl")):
-            if folder != path.parent or path.name in (FOLDERS, LINES):
+        if (folder / FOLDERS).is_dir() or _line_files(folder):
+            if folder != path.parent or path.name in (FOLDERS, *LINES):
                 return folder
-    raise TaskError(f"{path} has neither {FOLDERS} nor {LINES} in it: {_RIGHT_FOLDER}")
+    raise TaskError(f"{path} has neither {FOLDERS} nor {' nor '.join(LINES)} in it: {_RIGHT_FOLDER}")
+
+
+def _line_files(folder: Path) -> list[Path]:
+    """The files of version 1.0, of the first of their folders that has any."""
+    found = ([file for file in sorted((folder / name).glob("**/*.json*")) if file.is_file()] for name in LINES)
+    return next(filter(None, found), [])
 
 
 @dataclass
@@ -194,12 +206,14 @@ class _Found:
                 self.turns.append(turn)
 
     def read_lines(self, file: Path, name: str) -> None:
-        kind = file_kind(file.stem)
+        parts = name.rpartition(".")[0].split("/")
+        kind = next(filter(None, map(file_kind, reversed(parts))), None)
         if kind is None:
             self.skipped.append(file)
             return
-        turns, problems = line_layout.read_file(file, name, *kind)
-        self.turns.extend(turns)
+        turns, problems = line_layout.read_file(file, name, *kind, prefix="/".join(parts[1:]))
+        known = {(turn.mode, turn.data_id) for turn in self.turns if turn.layout == "folders" and parts[0] == LINES[1]}
+        self.turns.extend(turn for turn in turns if (turn.mode, turn.data_id) not in known)  # said in both ways
         self.problems.extend(problems)
 
     def library(self, file: Path) -> str:
@@ -219,7 +233,9 @@ def _codes(turn: UpstreamTurn) -> tuple[str, ...]:
     return turn.history_code, turn.reference_code, turn.reference_all, turn.eval_code
 
 
-def _installed(module: str) -> bool:
+def _installed(module: str, libraries: Path | None) -> bool:
+    if libraries is not None:
+        return any(libraries.glob(f"{module}")) or any(libraries.glob(f"{module}.*"))
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):

@@ -47,8 +47,14 @@ class JsonLine(JsonFile):
 
 
 def read_lines(path: Path, name: str) -> Iterator[JsonLine]:
-    """The lines of a file that are not blank; a file that cannot be read gives one line with that mistake."""
+    """The lines of a file that are not blank; a file that cannot be read gives one line with that mistake.
+
+    A file that is one JSON value as a whole, a list or an object, gives a line for each of its objects.
+    """
     try:
+        if (whole := _whole(path)) is not None:
+            yield from (JsonLine(json.dumps(item), name, number) for number, item in enumerate(whole, 1))
+            return
         with path.open(encoding="utf-8-sig") as file:
             for number, text in enumerate(iter(lambda: file.readline(MAX_LINE), ""), 1):
                 if text.strip():
@@ -57,6 +63,17 @@ def read_lines(path: Path, name: str) -> Iterator[JsonLine]:
         broken = JsonLine("{}", name, 1)
         broken.fault("", f"cannot be read: {error!s:.200}")
         yield broken
+
+
+def _whole(path: Path) -> list[Json] | None:
+    """The objects of a ``.json`` file that is one JSON value; None for one that has a value per line."""
+    if path.suffix != ".json" or path.stat().st_size > MAX_LINE:
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, list) else [data]
 
 
 def text_or_json(fields: Fields, key: str) -> str:

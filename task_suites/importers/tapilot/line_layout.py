@@ -14,7 +14,9 @@ from deskgym.task_suites.table_analysis.turns import ActionType, Mode
 LIBRARY_KEYS = ("private_lib", "private_lib_json")
 
 
-def read_file(path: Path, name: str, mode: Mode, action: ActionType) -> tuple[list[UpstreamTurn], list[Problem]]:
+def read_file(
+    path: Path, name: str, mode: Mode, action: ActionType, prefix: str
+) -> tuple[list[UpstreamTurn], list[Problem]]:
     """The turns of a file, and every mistake in it.
 
     Args:
@@ -22,13 +24,14 @@ def read_file(path: Path, name: str, mode: Mode, action: ActionType) -> tuple[li
         name: what its mistakes call it.
         mode: that the file's name stands for.
         action: the kind of action that the name stands for.
+        prefix: of its turns' ids.
     """
     turns: dict[str, UpstreamTurn] = {}
     problems: list[Problem] = []
     for line in read_lines(path, name):
         fields = line.root()
         if fields is not None and not (_is_library(fields) and mode.startswith("private")):
-            turn = _turn(fields, line, path, mode, action)
+            turn = _turn(fields, line, path, mode, action, prefix)
             if turn.id in turns:
                 line.fault("data_id", f"{turn.data_id!r} is that of an earlier line")
             if not line.problems:
@@ -42,7 +45,7 @@ def _is_library(fields: Fields) -> bool:
     return "prompt_with_hist_txt" not in fields and any(key in fields for key in LIBRARY_KEYS)
 
 
-def _turn(fields: Fields, line: JsonLine, path: Path, mode: Mode, action: ActionType) -> UpstreamTurn:
+def _turn(fields: Fields, line: JsonLine, path: Path, mode: Mode, action: ActionType, prefix: str) -> UpstreamTurn:
     notes: list[str] = []
     number = check.data_id(fields)
     types = check.result_types(fields, notes)
@@ -66,7 +69,7 @@ def _turn(fields: Fields, line: JsonLine, path: Path, mode: Mode, action: Action
             optional_text(fields, "ref_code_all"), partial(fields.fault, "ref_code_all"), required=False
         )
     return UpstreamTurn(
-        id=f"{path.stem}/{number}",
+        id=f"{prefix}/{number}",
         layout="lines",
         file=path,
         data_id=number,

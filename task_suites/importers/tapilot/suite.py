@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
 from deskgym.envs.errors import GuestCallError, SetupError, TaskError
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.needs import Needs
 from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.json_files import Problem
 from deskgym.task_suites.importers.published import PublishedTasks
@@ -17,6 +18,7 @@ from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.conversation import TapilotConversation, instruction, open_kernel
 from deskgym.task_suites.importers.tapilot.facts import facts_of
 from deskgym.task_suites.importers.tapilot.judging import PICKLES, Reference
+from deskgym.task_suites.importers.tapilot.libraries import Libraries, find_libraries
 from deskgym.task_suites.table_analysis.dialogue import STEPS, BaseDialogueTask, say
 from deskgym.task_suites.table_analysis.turns import LETTERS
 
@@ -70,10 +72,14 @@ class TapilotSuite(PublishedTasks[tapilot.Collection, tapilot.UpstreamTurn, "Tap
         return tapilot.broken_id(problem)
 
     def _reasons(self, record: tapilot.UpstreamTurn) -> list[str]:
-        return self.collection.reasons(record)
+        return self.collection.reasons(record, self._libraries.folder)
 
     def _convert(self, record: tapilot.UpstreamTurn) -> TapilotTask:
-        return TapilotTask(record, self.collection, self.mode, self._references)
+        return TapilotTask(record, self.collection, self.mode, self._references, self._libraries)
+
+    @cached_property
+    def _libraries(self) -> Libraries:
+        return find_libraries()
 
     def _about(self, record: tapilot.UpstreamTurn) -> Mapping[str, Any]:
         task = self._convert(record)
@@ -104,6 +110,7 @@ class TapilotTask(BaseDialogueTask):
     collection: tapilot.Collection = field(repr=False)
     mode: tapilot.Scoring = "corrected"
     references: MutableMapping[str, Reference] = field(default_factory=dict, repr=False)
+    libraries: Libraries = field(default_factory=Libraries)
 
     max_steps: int = STEPS
     difficulty: str = "medium"
@@ -138,6 +145,11 @@ class TapilotTask(BaseDialogueTask):
         return {"data_id": self.turn.data_id, "layout": self.turn.layout, "mode": self.mode}
 
     @property
+    def needs(self) -> Needs:
+        """The benchmark's libraries, where they are installed."""
+        return Needs(libraries=self.libraries.environment)
+
+    @property
     def lazy(self) -> bool:
         """Never: its history leaves files."""
         return False
@@ -158,7 +170,8 @@ class TapilotTask(BaseDialogueTask):
         """See ``DialogueTask``."""
         from deskgym.task_suites.table_analysis.users import make_user
 
-        return TapilotConversation(self.turn, self.collection, make_user(user), questions, self.mode, self.references)
+        turn = replace(self.turn, notes=(*self.turn.notes, *filter(None, [self.libraries.note])))
+        return TapilotConversation(turn, self.collection, make_user(user), questions, self.mode, self.references)
 
     def oracle(self, screen: Any = None) -> Iterator[str]:
         """Texts that solve it: a question where the user knows more, the reference's code, or the right letter."""

@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import sys
 import time
 import zipfile
 
@@ -9,8 +10,11 @@ import pytest
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.kernels import Kernel
 from deskgym.envs.machines.sandbox.host import cache_folder
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.needs import Needs
+from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.layer_store import layers_folder, remove_layer
 from deskgym.envs.provision.layers import LayerRecipe, layer_digest, layer_paths
 from deskgym.envs.provision.tool_environments import ToolEnvironment, build_environment, environment_digest
@@ -103,6 +107,25 @@ def test_machines_share_it_read_only(name, wheel):
         assert machine.run(["grep", "-rIl", str(layers_folder()), inside]).stdout == b""
         shown = machine.run(["find", inside, "-not", "-user", "root", "-or", "-not", "-perm", "-a+r"])
         assert (shown.returncode, shown.stdout) == (0, b"")
+
+
+@pytest.mark.sandbox
+def test_kernels_have_its_libraries_in_place_of_the_hosts(name, wheel):
+    environment = ToolEnvironment(name, ("greeter==1.0",))
+    if environment.version != sys.version_info[:2]:
+        pytest.skip(f"machines have Python {sys.version_info[:2]}, the environment {environment.version}")
+    builder = MachineBuilder.of_options("sandbox", {"libraries": ("msgpack",)}, screen_size=None)
+    needs = Needs(libraries=environment)
+    with pytest.raises(MachineError, match=f"deskgym layers build {name}"):
+        builder.config(needs)
+    build_environment(environment)
+    with builder.build(builder.config(needs)) as machine:
+        kernel = Kernel(machine)
+        kernel.open()
+        assert kernel.run("import greeter; greeter.__file__").stdout.startswith(environment.libraries)
+        assert "/opt/deskgym/libraries" not in kernel.run("import sys; sys.path").stdout
+    assert Needs.merged(needs, Needs(glx=True)).to_dict() == {"glx": True, "libraries": name}
+    assert MachineBuilder("fake").config(needs) == MachineBuilder("fake").least  # takes no layers: its own
 
 
 @pytest.mark.sandbox

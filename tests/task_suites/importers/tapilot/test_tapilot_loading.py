@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,13 @@ import pytest
 import tapilot_fixtures as fixtures
 
 from deskgym.envs.errors import TaskError
+from deskgym.envs.needs import Needs
+from deskgym.envs.provision.tool_environments import ToolEnvironment
+from deskgym.task_suites.core.program import Program
 from deskgym.task_suites.importers import tapilot
+from deskgym.task_suites.importers.tapilot import libraries
 from deskgym.task_suites.importers.tapilot.suite import suite
+from deskgym.task_suites.programs import load_program
 from deskgym.task_suites.table_analysis.dialogue import DialogueTask
 
 
@@ -37,6 +43,31 @@ def test_the_jsonl_files_are_read(lines: tapilot.Collection) -> None:
     }
     assert lines["4"].id == "normal/4"
     assert lines.functions == {"read_csv_file", "mean_of", "pick"}
+
+
+@pytest.mark.parametrize("shape", ["lines", "list", "object"])
+def test_the_folder_of_json_files_is_read(tmp_path: Path, lines: tapilot.Collection, shape: str) -> None:
+    data = tmp_path / "data"
+    (data / "dialogue_data").rename(data / "interaction_data_json")
+    for file in (data / "interaction_data_json").glob("*.jsonl"):
+        entries = [json.loads(text) for text in file.read_text().splitlines()]
+        if shape == "list":
+            file.with_suffix(".json").write_text(json.dumps(entries, indent=2))
+        elif shape == "object":
+            (file.parent / "ATP" / file.stem).mkdir(parents=True)
+            for number, entry in enumerate(entries):
+                (file.parent / "ATP" / file.stem / f"turn_{number}.json").write_text(json.dumps(entry, indent=2))
+        if shape != "lines":
+            file.unlink()
+    found = tapilot.load(tmp_path)
+    assert [str(problem) for problem in found.problems] == [] and found.library == fixtures.LIBRARY
+    assert [(turn.mode, turn.query, turn.data_id) for turn in sorted(found.turns, key=lambda turn: turn.data_id)] == [
+        (turn.mode, turn.query, turn.data_id) for turn in sorted(lines.turns, key=lambda turn: turn.data_id)
+    ]
+    assert (shape == "object") == ("ATP/normal/turn_0/1" in str(found.turns))
+    turns = {"ATP_tennis/ana/normal/turn_2": fixtures.folder_files(fixtures.code_turn(), None)}
+    shutil.rmtree(data / "resource")
+    assert len(tapilot.load(fixtures.write_folders(tmp_path, turns))) == len(found)  # a turn in both places is one
 
 
 def test_the_folders_are_read(folders: tapilot.Collection) -> None:
@@ -255,3 +286,23 @@ def test_a_clarification_tells_what_comments_say_and_no_code(tmp_path: Path) -> 
     answer = talk.ask("Which hand do you mean?")
     assert answer == "Keep the players who play with the left hand."
     assert "answered what I could" in talk.ask("And the heights?")
+
+
+def test_without_the_benchmarks_libraries_a_score_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = ToolEnvironment("test_never_built", ("a==1",))
+    program = Program(name="tapilot", title="T", needs=Needs(layers=(missing,)))
+    monkeypatch.setattr(libraries, "load_program", {"tapilot": program}.__getitem__)
+    found = libraries.find_libraries()
+    assert (found.environment, found.folder) == (None, None) and "`deskgym install tapilot`" in found.note
+    assert load_program("tapilot").needs.layers[0].lines.count("pandas==2.0.3") == 1
+
+
+def test_modules_are_looked_for_where_the_code_runs(tmp_path: Path) -> None:
+    files = fixtures.lines()
+    files["normal"][0]["ref_code_hist"] = "import statsmodels, json\nimport six\n" + fixtures.HISTORY
+    collection = tapilot.load(fixtures.write_lines(tmp_path / "copy", files))
+    for name in ("pandas", "numpy", "sklearn", "matplotlib", "statsmodels"):
+        (tmp_path / "site" / name).mkdir(parents=True)
+    assert "its code imports six" in str(collection.reasons(collection["normal/1"], tmp_path / "site"))
+    (tmp_path / "site" / "six.py").touch()
+    assert collection.reasons(collection["normal/1"], tmp_path / "site") == []

@@ -124,7 +124,7 @@ def test_a_result_that_the_history_holds_judges_nobody(play: Player, lines: Path
     for nothing in ("pass", "not python ("):
         score, verdict = play(lines, "normal/23", nothing, "DONE")
         assert (score, [check["name"] for check in verdict["checks"]]) == (0.0, ["dataframe 2"]), verdict
-        assert "1 of 2 results are there before the turn" in verdict["notes"][0]
+        assert "1 of 2 results are there before the turn" in str(verdict["notes"])
         score, verdict = play(lines, "normal/24", nothing, "DONE")
         assert score == 0.0 and "nothing is left to do" in verdict["error"], verdict
     assert play(lines, "normal/23", RIGHT, "DONE")[0] == 1.0
@@ -251,6 +251,12 @@ def test_a_model_is_carried_over_and_scored(play: Player, lines: Path) -> None:
     worse += "model = DummyRegressor(strategy='constant', constant=9).fit(atp_tennis[['height']], atp_tennis['wins'])"
     score, verdict = play(lines, "normal/4", worse, "DONE")
     assert score == 0.0 and verdict["checks"][0]["message"] == "is not the reference's result"
+    env = play.env(
+        lines, "corrected"
+    )  # a turn without models keeps what others had loaded, so that orders do not matter
+    env.unwrapped.episodes.task_pattern = "normal/1"
+    env.reset()
+    assert env.step("import sys; 'sklearn.linear_model' in sys.modules")[0]["feedback"].strip() == "True"
 
 
 def test_a_clarification_may_be_asked_for(play: Player, folders: Path) -> None:
