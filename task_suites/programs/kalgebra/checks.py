@@ -13,7 +13,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.kalgebra import state
 from deskgym.task_suites.programs.kalgebra.gold import reference_curve, reference_surface
 from deskgym.task_suites.programs.kalgebra.language.ast import Expression, ExpressionError
-from deskgym.task_suites.programs.kalgebra.language.evaluator import evaluate
+from deskgym.task_suites.programs.kalgebra.language.evaluator import CONSTANTS, evaluate
 from deskgym.task_suites.programs.kalgebra.language.parser import parse
 from deskgym.task_suites.programs.kalgebra.language.plots import Plot, displayed_curves, matches, surface
 from deskgym.task_suites.programs.kalgebra.language.readings import readings
@@ -154,10 +154,20 @@ def _spanned(final: FinalState, fits: Callable[[Plot], bool], what: str, style: 
     return True, f"{text} is {what}"
 
 
-def count(final: FinalState, functions: int) -> Outcome:
-    """So many functions are in the 2D graph's list."""
-    got = len(_read(final, "plots", state.plots)["functions"])
-    return got == functions, f"{got} functions are listed, {functions} wanted"
+def count(final: FinalState, functions: int | None = None, variables: int | None = None) -> Outcome:
+    """So many functions are in the 2D graph's list, and so many variables of the user's in the calculator's."""
+    wrong = []
+    if functions is not None:
+        got = len(_read(final, "plots", state.plots)["functions"])
+        wrong += [f"{got} functions are listed, {functions} wanted"] if got != functions else []
+    if variables is not None:
+        names = [
+            name
+            for name in _read(final, "calculator", state.calculator)["variables"]
+            if name not in (*CONSTANTS, "ans")
+        ]
+        wrong += [f"there are the variables {names}, {variables} wanted"] if len(names) != variables else []
+    return not wrong, "; ".join(wrong) or "as many as wanted"
 
 
 def value(final: FinalState, name: str, equals: float, within: float = 1e-6) -> Outcome:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import TaskLike, TaskSource, needs_of
@@ -81,13 +82,19 @@ class Target:
         """The code action that calls a function of ``inside.py`` in the machine."""
         from deskgym.task_suites.core.verify.attacks import inside
 
-        source = inspect.getsource(inside)
+        source = _source(inside)
         return f"{source}\nSOURCE = {source!r}\nrun({name}, {arguments!r})\n"
 
     @staticmethod
     def _gist(task: TaskLike) -> tuple[Any, Any, Any]:
         of = Parts().of
         return task.instruction, of(getattr(task, "evaluator", None)), of(getattr(task, "solve", task.id))
+
+
+@cache
+def _source(module: ModuleType) -> str:
+    """A module's source, as it was when it was first asked for."""
+    return inspect.getsource(module)
 
 
 Script = Callable[[Target, Play], Texts]
