@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
     parser.add_argument("--attack", action="store_true", help="play the red team's attacks, which must earn 0")
     parser.add_argument("--only", metavar="GLOB", help="with --attack: the attacks of these names")
+    parser.add_argument("--blind", action="store_true", help="try rules that choose options without the data")
     parser.add_argument("--rescore", metavar="DIR", help="score the episodes recorded in DIR again instead of playing")
     add_env(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -77,6 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
         from deskgym.cli.attacks import play_attacks
 
         return play_attacks(arguments)
+    if arguments.blind:
+        from deskgym.cli.blind import play_blind
+
+        return play_blind(arguments)
     if arguments.check:
         return _check(arguments)
     return _play(arguments)

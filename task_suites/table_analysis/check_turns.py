@@ -182,22 +182,26 @@ def _all_right(differences: dict[str, str | None]) -> bool:
 def _check_options(file: DialogueFile, domain: Domain, k: int, report: Report) -> None:
     """A choice has options in most draws, and a fast_fail turn is answerable in half of them."""
     turn = file.turns[k]
+    task_id, place = next((task_id, place) for task_id, place in places(file).items() if place.turn == k)
     enough, answerable, rights = 0, 0, Counter[str]()
     for seed in range(BALANCE):
         try:
-            answers = SampledDialogue(file, domain, seed).answers(k)
+            sampled = SampledDialogue(file, domain, seed)
+            drawn = sampled.turn(task_id, place)
         except TaskError as error:
             report.note(str(error))
             return
-        enough += answers.enough
-        answerable += answers.answerable is True
-        rights[answers.right] += 1
+        answerable += sampled.answers(k).answerable is True
+        if drawn and drawn.choice:
+            enough += 1
+            rights[drawn.choice.options[drawn.choice.right]] += 1
     what = f"{file.id} {turn.id}"
     if enough < BALANCE // 2:
-        report.note(f"{what}: only {enough} of {BALANCE} seeds have {OPTIONS - 1} wrong options that differ")
+        report.note(f"{what}: only {enough} of {BALANCE} seeds have {OPTIONS} options that differ")
     if turn.action == "fast_fail" and not ANSWERABLE[0] <= answerable <= ANSWERABLE[1]:
         low, high = ANSWERABLE
         report.note(f"{what}: answerable for {answerable} of {BALANCE} seeds; legal are {low} to {high}")
-    common, count = rights.most_common(1)[0]
-    if turn.action != "fast_fail" and count > BALANCE * 0.8:
-        report.note(f"{what}: {common!r} is right for {count} of {BALANCE} seeds; make it depend on the parameters")
+    common, count = max(rights.items(), key=lambda item: item[1], default=("", 0))
+    if turn.action != "fast_fail" and count > enough * 0.8:
+        share = "all" if count == enough else f"{count} of {enough}"
+        report.note(f"{what}: {common!r} is right for {share} seeds; make it depend on the parameters")

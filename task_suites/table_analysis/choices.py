@@ -1,9 +1,9 @@
-"""The options of a choice: what the right analysis gives, and what three plausible wrong ones give."""
+"""The options of a choice: what the right analysis gives on several tables, and what plausible mistakes give."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,10 @@ from deskgym.task_suites.table_analysis.turns import Choice
 
 OPTIONS = 4
 """How many options a choice has."""
+MISTAKES = 0.5
+"""The share of choices in which one option is a mistake; in the others all four are right on some table."""
+OTHER_TABLES = "other tables"
+"""The name of the mistake that an option is which is right on other tables."""
 CANNOT = "It cannot be answered"
 """How an option begins that gives a reason why a question cannot be answered."""
 
@@ -32,18 +36,22 @@ class Answers:
     answerable: bool | None = None
 
     @property
-    def distinct(self) -> dict[str, str]:
-        """The wrong ones that differ from the right one and from those before."""
-        found: dict[str, str] = {}
-        for name, text in self.wrong.items():
-            if text != self.right and text not in found.values():
-                found[name] = text
-        return found
+    def value(self) -> str:
+        """What a fast_fail turn's first value is: the right one, or the first that is made up."""
+        return next(text for text in (self.right, *self.wrong.values()) if not text.startswith(CANNOT))
 
     @property
-    def enough(self) -> bool:
-        """Whether there are options for a choice."""
-        return len(self.distinct) >= OPTIONS - 1
+    def reasons(self) -> dict[str, str]:
+        """A fast_fail turn's reasons by name of the mistake; the right one has ``""``."""
+        texts = {"": self.right, **self.wrong}
+        return {name: text for name, text in texts.items() if text.startswith(CANNOT)}
+
+
+@dataclass(frozen=True)
+class _Option:
+    text: str
+    mistake: str
+    variant: int | None = None  # of the tables on which it is right
 
 
 def read_answers(namespace: Mapping[str, Any], action: str, what: str) -> Answers:
@@ -84,18 +92,81 @@ def _fast_fail(answers: Answers, what: str) -> Answers:
     return answers
 
 
-def make_choice(answers: Answers, task_id: str, seed: int) -> Choice | None:
-    """The options in an order that the task and the seed deal, or None where too few differ.
+def make_choice(
+    tables: Iterable[tuple[int, Answers]], task_id: str, seed: int, own: int | None = None
+) -> tuple[Choice, int] | None:
+    """The options of a question, and the variant of the tables that it is asked about; None where too few differ.
 
-    The right one's place depends on these alone. It is each of the four once in four seeds from a multiple of four on,
-    so that there a constant letter earns a quarter.
+    The options do not tell which one is right. Three or four of them (two of a fast_fail turn's) are what the right
+    analysis gives on that many tables, and only then is it drawn which of these tables the question is about. The
+    fourth may be a mistake, made on any of them. So whatever a rule makes of the texts, it is right in at most 30 % of
+    the instances: a third where there is a mistake, a quarter elsewhere. Where the tables give fewer answers that
+    differ, mistakes take their places, and ``verify --blind`` says what that gives away.
+
+    The right one's place depends on the task and the seed alone. It is each of the four once in four seeds from a
+    multiple of four on, so that there a constant letter earns a quarter.
+
+    Args:
+        tables: variants of the tables in random order, with what the turn's choice code gives on them.
+        task_id: of the turn.
+        seed: of the instance.
+        own: the variant that the question is about, where that is fixed: then it is the first of ``tables``.
     """
-    if not answers.enough:
+    rng = random.Random(f"{task_id}#{seed} options")
+    drawn = iter(tables)
+    first = next(drawn)
+    found = (_values_and_reasons if first[1].answerable is not None else _values)(first, drawn, rng)
+    if found is None:
         return None
+    options, right_ones = found
+    right = next((option for option in right_ones if option.variant == own), None) or _any_of(right_ones, rng)
+    others = [option for option in options if option is not right]
+    others = [others.pop(int(rng.random() * len(others))) for _ in range(OPTIONS - 1)]
     block = random.Random(f"{task_id}#{seed // OPTIONS} places")
     place = sorted(range(OPTIONS), key=lambda _: block.random())[seed % OPTIONS]
-    rng = random.Random(f"{task_id}#{seed} options")
-    wrong = list(answers.distinct.items())
-    drawn = [wrong.pop(int(rng.random() * len(wrong))) for _ in range(OPTIONS - 1)]
-    drawn.insert(place, ("", answers.right))
-    return Choice(tuple(text for _, text in drawn), place, tuple(name for name, _ in drawn))
+    others.insert(place, right)
+    mistakes = tuple("" if option is right else option.mistake for option in others)
+    variant = right.variant if right.variant is not None else first[0]
+    return Choice(tuple(option.text for option in others), place, mistakes), variant
+
+
+def _any_of(items: list[_Option], rng: random.Random) -> _Option:
+    return items[int(rng.random() * len(items))]
+
+
+def _values(
+    first: tuple[int, Answers], drawn: Iterable[tuple[int, Answers]], rng: random.Random
+) -> tuple[list[_Option], list[_Option]] | None:
+    """Four options, and those of them that are right on some table."""
+    wanted = OPTIONS - (rng.random() < MISTAKES)
+    kept = {first[1].right: first}
+    for variant, answers in drawn:
+        if len(kept) == wanted:
+            break
+        kept.setdefault(answers.right, (variant, answers))
+    right_ones = [_Option(text, OTHER_TABLES, variant) for text, (variant, _) in kept.items()]
+    mistakes = {
+        text: _Option(text, name)
+        for _, answers in sorted(kept.values(), key=lambda _: rng.random())
+        for name, text in sorted(answers.wrong.items(), key=lambda _: rng.random())
+        if text not in kept
+    }
+    options = [*right_ones, *mistakes.values()][:OPTIONS]
+    return (options, right_ones) if len(options) == OPTIONS else None
+
+
+def _values_and_reasons(
+    first: tuple[int, Answers], drawn: Iterable[tuple[int, Answers]], rng: random.Random
+) -> tuple[list[_Option], list[_Option]] | None:
+    """A fast_fail turn's two values, made on two tables, and its two reasons; and those that may be right."""
+    variant, answers = first
+    found = next(
+        ((v, a) for v, a in drawn if a.reasons == answers.reasons and a.value != answers.value),
+        None,
+    )
+    if found is None:
+        return None
+    values = [_Option(answers.value, OTHER_TABLES, variant), _Option(found[1].value, OTHER_TABLES, found[0])]
+    reasons = [_Option(text, name) for name, text in answers.reasons.items()]
+    options = [*values, *reasons]
+    return options, values if answers.answerable else [option for option in reasons if not option.mistake]

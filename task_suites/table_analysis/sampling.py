@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import random
 from collections.abc import Iterable, Iterator
@@ -29,7 +30,7 @@ class TooFewOptions(TaskError):
     """A choice of an instance has too few options that differ, however often it is drawn anew."""
 
     def __init__(self, instance: str) -> None:
-        super().__init__(f"{instance}: a choice has fewer than {OPTIONS - 1} distinct wrong options in {TRIES} draws")
+        super().__init__(f"{instance}: a choice has fewer than {OPTIONS} options that differ in {TRIES} draws")
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,15 @@ class SampledDialogue:
     @cached_property
     def split(self) -> str:
         """By the dialogue's drawn parameters; by the tables' variant where it has none."""
-        file = self.file
-        names = file.split_by or file.parameters.drawn
-        sampled = {name: self.params[name] for name in names} if names else {"variant": self.variant}
+        return self._split_of(self.variant)
+
+    @property
+    def _by_parameters(self) -> list[str]:
+        return list(self.file.split_by or self.file.parameters.drawn)
+
+    def _split_of(self, variant: int) -> str:
+        file, names = self.file, self._by_parameters
+        sampled = {name: self.params[name] for name in names} if names else {"variant": variant}
         return split_of(file.id, sampled, file.splits, file.split_salt)
 
     def other(self, seed: int) -> SampledDialogue:
@@ -155,12 +162,40 @@ class SampledDialogue:
                 raise TaskError(f"{self.name(k)}: {error}") from error
         return self._answers[k]
 
-    def turn(self, task_id: str, place: Place) -> Turn | None:
-        """The turn as a task, or None where the options of its choice are too few."""
+    def on(self, variant: int) -> SampledDialogue:
+        """The same dialogue on another variant of the tables, which is of the same split."""
+        other = copy.copy(self)
+        other.variant, other._answers = variant, {}
+        return other
+
+    def _tables(self, task_id: str, k: int, fixed: bool) -> Iterator[tuple[int, Answers]]:
+        """Variants of the tables in random order with the answers of turn ``k``; the own first if it is fixed."""
+        rng = random.Random(f"{task_id}#{self.seed} tables")
+        order = sorted(range(self.domain.variants), key=lambda _: rng.random())
+        if fixed:
+            order.sort(key=lambda variant: variant != self.variant)
+        for variant in order:
+            sampled = self.on(variant)
+            if fixed or self._by_parameters or self._split_of(variant) == self.split:
+                yield variant, sampled.answers(k)
+
+    def turn(self, task_id: str, place: Place, fixed: bool = False) -> Turn | None:
+        """The turn as a task, or None where the options of its choice are too few.
+
+        Args:
+            task_id: of the turn.
+            place: of the turn.
+            fixed: a choice is about this dialogue's tables; otherwise about those that its options draw.
+        """
         k, file = place.turn, self.file.turns[place.turn]
-        choice = make_choice(self.answers(k), task_id, self.seed) if file.action else None
-        if file.action and choice is None:
-            return None
+        if not file.action:
+            return self._turn(task_id, place, None)
+        own = self.variant if fixed else None
+        found = make_choice(self._tables(task_id, k, fixed), task_id, self.seed, own)
+        return found and self.on(found[1])._turn(task_id, place, found[0])
+
+    def _turn(self, task_id: str, place: Place, choice: Choice | None) -> Turn:
+        k, file = place.turn, self.file.turns[place.turn]
         codes = {name: self.fill(k, code) for name, code in file.wrong.items()}
         code = self.fill(k, file.code)
         return Turn(
@@ -273,7 +308,7 @@ def sample_dialogue(file: DialogueFile, domain: Domain, seed: int, private: bool
         if place.mode in wanted and place.action not in CODE_ACTIONS
     }
     for sampled in attempts(file, domain, seed):
-        if all(sampled.answers(place.turn).enough for place in line.values() if place.action):
-            turns = (sampled.turn(task_id, place) for task_id, place in line.items())
-            return tuple(turn for turn in turns if turn is not None)
+        turns = [turn for task_id, place in line.items() if (turn := sampled.turn(task_id, place, fixed=True))]
+        if len(turns) == len(line):
+            return tuple(turns)
     raise TooFewOptions(f"{file.id}#{seed}")

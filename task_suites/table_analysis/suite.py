@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -27,6 +27,7 @@ from deskgym.task_suites.table_analysis.sampling import (
 from deskgym.task_suites.table_analysis.turns import Turn
 
 if TYPE_CHECKING:
+    from deskgym.task_suites.core.verify.blind_rules import Question
     from deskgym.task_suites.core.verify.inputs import ProofInputs
     from deskgym.task_suites.table_analysis.task import AnalysisTask
 
@@ -150,6 +151,19 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
         """Those of a turn that are right too: name → why."""
         file, place = self.templates[task_id]
         return {} if place is None else file.turns[place.turn].equivalent_mutants
+
+    def questions(self, task_id: str, seeds: Iterable[int]) -> list[Question]:
+        """The questions of a choice's instances; see ``core.verify.blind_rules``."""
+        from deskgym.task_suites.core.verify.blind_rules import Question
+
+        file, place = self.templates[task_id]
+        found: list[Question] = []
+        for seed in seeds if place is not None and file.turns[place.turn].action else ():
+            with suppress(TooFewOptions):
+                (turn,) = self._instance(task_id, seed).turns
+                assert turn.choice is not None
+                found.append(Question(turn.query, turn.choice.options, turn.choice.right))
+        return found
 
     def describe(self, task_id: str) -> Mapping[str, Any]:
         """What ``deskgym tasks`` shows of a task's turns, each word once."""

@@ -10,7 +10,9 @@ from deskgym.task_suites.table_analysis.choices import CANNOT, Answers, make_cho
 from deskgym.task_suites.table_analysis.dialogue_file import load_dialogues
 from deskgym.task_suites.table_analysis.sampling import places, sample_turn
 
-WRONG = {"one": "1", "two": "2", "three": "3", "four": "4", "again": "1", "right too": "0"}
+TABLES = [(k, Answers(f"{k}0", {"lower": f"{k}1", "again": f"{k}0", "right there": "20"})) for k in range(6)]
+REASONS = {"wrong reason": f"{CANNOT}: no rows.", "other reason": f"{CANNOT}: no column."}
+SHOP_CHOICES = ("by-colour.fast_fail", "dearest.insight_mining", "second-bar.plot_qa")
 
 
 def drawn(task_id: str, seeds: int):
@@ -19,19 +21,47 @@ def drawn(task_id: str, seeds: int):
 
 
 def test_the_right_one_is_anywhere_as_often_and_options_differ():
-    choices = [make_choice(Answers("0", WRONG), "a/b", seed) for seed in range(2000)]
+    made = [make_choice(TABLES, "a/b", seed) for seed in range(2000)]
+    choices = [choice for choice, _ in made]
     orders = Counter("".join(choice.letter for choice in choices[k : k + 4]) for k in range(0, 2000, 4))
     assert all(sorted(order) == ["A", "B", "C", "D"] for order in orders)
     assert len(orders) == 24 and max(orders.values()) < 45  # no order is foreseen: 21 of each are expected
-    for choice in choices:
-        assert len(set(choice.options)) == 4 and choice.options[choice.right] == "0"
-        assert choice.mistakes[choice.right] == "" and "right too" not in choice.mistakes
-    assert {name for choice in choices for name in choice.mistakes} == {"", "one", "two", "three", "four"}
-    assert make_choice(Answers("0", WRONG), "a/b", 7) == choices[7]
+    for choice, variant in made:
+        assert len(set(choice.options)) == 4 and choice.options[choice.right] == f"{variant}0"
+        assert choice.mistakes[choice.right] == ""
+    mistaken = sum("lower" in choice.mistakes for choice in choices)
+    assert 900 < mistaken < 1100 and {name for c in choices for name in c.mistakes} == {"", "other tables", "lower"}
+    assert make_choice(TABLES, "a/b", 7) == made[7]
+
+
+def test_the_options_do_not_tell_which_is_right():
+    """Whoever knows every mistake and every table's answer is right in a third of some, in a quarter of the others."""
+    made = [make_choice(TABLES, "a/b", seed) for seed in range(4000)]
+    for wanted, chance in [("lower", 1 / 3), (None, 1 / 4)]:
+        asked = [choice for choice, _ in made if ("lower" in choice.mistakes) == (wanted is not None)]
+        for rank in range(3):
+            hits = sum(
+                choice.options[choice.right] == sorted(o for o in choice.options if o.endswith("0"))[rank]
+                for choice in asked
+            )
+            assert abs(hits / len(asked) - chance) < 0.045
+        if wanted:  # a mistake is made on the right one's table as often as on any other
+            own = sum(f"{choice.options[choice.right][:-1]}1" in choice.options for choice in asked)
+            assert abs(own / len(asked) - 1 / 3) < 0.045
+
+
+def test_a_fixed_table_is_the_one_that_is_asked_about():
+    for seed in range(40):
+        choice, variant = make_choice(TABLES[3:] + TABLES[:3], "a/b", seed, own=3)
+        assert variant == 3 and choice.options[choice.right] == "30"
 
 
 def test_too_few_options_are_none():
-    assert make_choice(Answers("0", {"a": "1", "b": "2", "c": "1", "d": "0"}), "a/b", 0) is None
+    assert make_choice(TABLES[:1], "a/b", 0) is None
+    same = [(k, Answers("1", {"a": "2", "b": "3", "c": "2"})) for k in range(6)]
+    assert make_choice(same, "a/b", 0) is None
+    values = [(k, Answers("1", {"half": "0.5", **REASONS}, True)) for k in range(6)]
+    assert make_choice(values, "a/b", 0) is None
 
 
 @pytest.mark.parametrize(
@@ -45,9 +75,6 @@ def test_too_few_options_are_none():
 def test_ill_formed_answers_are_refused(variables: dict, message: str):
     with pytest.raises(TaskError, match=message):
         read_answers(variables, "best_guess", "it")
-
-
-REASONS = {"wrong reason": f"{CANNOT}: no rows.", "other reason": f"{CANNOT}: no column."}
 
 
 def test_fast_fail_is_two_values_and_two_reasons():
@@ -85,9 +112,10 @@ def test_a_choice_has_its_own_parameters_and_right_text():
 
 def test_a_choice_without_distinct_options_is_drawn_anew_or_refused(tmp_path):
     text = (FOLDER / "shop-ada.yaml").read_text()
-    sometimes = text.replace(
-        '      wrong = {f"place', '      if {units} < 4: means = means[:3]\n      wrong = {f"place'
-    ).replace("for k in range(4) if", "for k in range(len(means)) if")
+    few = 'right, wrong = "one", {"a": "two", "b": "three"}'
+    code = '      wrong = {f"place {k}": means.index[k] for k in range(4) if k != place}\n'
+    assert code in text
+    sometimes = text.replace(code, f"{code}      if {{units}} < 4: {few}\n")
     (tmp_path / "shop-ada.yaml").write_text(sometimes)
     file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
     task_id = "shop/ada/action/dearest.insight_mining"
@@ -102,7 +130,7 @@ def test_a_choice_without_distinct_options_is_drawn_anew_or_refused(tmp_path):
     (tmp_path / "shop-ada.yaml").write_text(sometimes.replace("if {units} < 4: ", ""))
     file = load_dialogues([tmp_path], DOMAINS)["shop/ada"]
     with pytest.raises(
-        TaskError, match="shop/ada/action/dearest.insight_mining#0: a choice has fewer than 3 distinct wrong options"
+        TaskError, match="shop/ada/action/dearest.insight_mining#0: a choice has fewer than 4 options that differ"
     ):
         sample_turn(file, DOMAIN, task_id, place, 0)
 

@@ -39,9 +39,10 @@ def test_a_file_that_is_well(tmp_path, capsys):
          "the reference, run again, gives another 'count'"),
         ('answerable = "{asked}" in sales.columns', 'answerable = True', "answerable for 40 of 40 seeds; legal are 12"),
         ('right = mean if answerable', 'right = mean if True', "of which 1 are reasons"),
-        ('right = order[1]', 'right = "Bath"', "'Bath' is right for 40 of 40 seeds"),
-        ('"third": order[2], "fourth": order[3]}', '"third": order[1], "fourth": order[3]}',
-         "second-bar: only 0 of 40 seeds have 3 wrong options that differ"),
+        ('right = order[1]', 'right = "Zell"', "second-bar: 'Zell' is right for all seeds"),
+        ('right = order[1]\n      wrong = {"first": order[0], "third": order[2], "fourth": order[3]}',
+         'right = "Bath"\n      wrong = {"first": "Cork", "third": "Cork", "fourth": "Deal"}',
+         "second-bar: only 0 of 40 seeds have 4 options that differ"),
         ('{discounted: "[(10.0, 1)', '{discounted: "holdout_sale[(10.0, 1)', "name 'holdout_sale' is not defined"),
     ],
 )  # fmt: skip
