@@ -121,7 +121,8 @@ class Node:
     def as_dict(self) -> dict[str, Any]:
         """What a message to the host carries of it."""
         return {
-            "ref": self.ref, "role": self.role_name, "name": self.name, "description": self.description,
+            "ref": self.ref, "role": self.role_name, "name": self.name[:LONGEST_READ],
+            "description": self.description[:LONGEST_READ],
             "text": self.text, "value": self.value, "states": self.state_names(), "extents": list(self.rect),
         }  # fmt: skip
 
@@ -149,6 +150,12 @@ def state_bits(states: int) -> int:
     return sum(bit for state, bit in _BITS if states & state)
 
 
+LONGEST, LONGEST_READ = 4000, 20_000
+"""Characters of an element's name, and of a name in a whole tree. A program can give names as long as it likes."""
+MOST = 1 << 21
+"""Characters of all texts of a screen, so that they fit into one message in any script."""
+
+
 @dataclass
 class Elements:
     """The visible elements of a screen, in document order.
@@ -156,7 +163,7 @@ class Elements:
     Attributes:
         rows: int32, one row of ``protocol.ELEMENT_COLUMNS`` per element, row after row.
         roles: AT-SPI's role name per row.
-        names: accessible name per row.
+        names: accessible name per row, at most ``LONGEST`` characters, like the description.
         texts: what its Text interface holds, at most the reader's ``text_limit`` characters; of a longer text the part
             that begins at its first visible line.
         descriptions: accessible description per row.
@@ -175,6 +182,7 @@ class Elements:
     refs: list[str] = field(default_factory=list)
     complete: bool = True
     cut: str | None = None
+    characters: int = 0
 
     def __len__(self) -> int:
         return len(self.roles)
@@ -230,7 +238,7 @@ def add_rows(elements: Elements, window: Node, screen: Rect, limit: int, correct
         elements: where they are appended.
         window: the top-level window.
         screen: what they must intersect.
-        limit: how many rows ``elements`` may have.
+        limit: how many rows ``elements`` may have; their texts together may have ``MOST`` characters.
         correct: as in ``place``.
 
     Returns:
@@ -244,15 +252,16 @@ def add_rows(elements: Elements, window: Node, screen: Rect, limit: int, correct
         if node.states & SHOWN != SHOWN or not intersects(node.rect, screen):
             continue
         number = len(elements)
-        if number >= limit:
+        texts = (node.name[:LONGEST], node.text, node.description[:LONGEST], node.value)
+        elements.characters += sum(map(len, texts))
+        if number >= limit or elements.characters > MOST:
             return False
         numbers[node] = number
         rows.extend((*node.rect, node.role, state_bits(node.states), parent, numbers[window]))
         elements.roles.append(node.role_name)
-        elements.names.append(node.name)
-        elements.texts.append(node.text)
-        elements.descriptions.append(node.description)
-        elements.values.append(node.value)
+        columns = (elements.names, elements.texts, elements.descriptions, elements.values)
+        for column, text in zip(columns, texts, strict=True):
+            column.append(text)
         elements.refs.append(node.ref)
     return True
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from deskgym.envs.guest.accessibility.actions import Hands, split_ref, within
 from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFailed
-from deskgym.envs.guest.accessibility.node import ROLES, Elements, Node, Rect, add_rows, place
+from deskgym.envs.guest.accessibility.node import MOST, ROLES, Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility.program import Application, Program
 from deskgym.envs.guest.accessibility.search import (
     App,
@@ -233,7 +233,8 @@ class AccessibilityReader(Hands):
             for window in program.root.children:
                 if not add_rows(elements, window, self.screen, limit, self.correct):
                     elements.complete = False
-                    elements.cut = "; ".join(filter(None, (cut, f"more than {limit} elements")))
+                    much = f"{limit} elements" if elements.characters <= MOST else f"{MOST} characters of text"
+                    elements.cut = "; ".join(filter(None, (cut, f"more than {much}")))
                     return elements
         return elements
 

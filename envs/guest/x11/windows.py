@@ -14,6 +14,8 @@ from Xlib.protocol import event
 
 from deskgym.envs.guest.x11.connection import XConnection
 
+LONGEST = 1000  # characters of a title: a program can give itself one of megabytes
+
 
 class Windows:
     """The windows that the window manager manages."""
@@ -79,7 +81,10 @@ class Windows:
         return int(pid[0]) if pid is not None and len(pid) else 0
 
     def all(self) -> list[dict[str, Any]]:
-        """All managed windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``."""
+        """All managed windows, topmost last: ``id, title, class, instance, pid, x, y, width, height, active``.
+
+        Titles and classes have at most ``LONGEST`` characters.
+        """
         ids = self._x.property(self._x.root, "_NET_CLIENT_LIST_STACKING")
         active = self.active()
         found = []
@@ -108,9 +113,9 @@ class Windows:
         kinds = self._x.property(window, "_NET_WM_WINDOW_TYPE")
         return {
             "id": number,
-            "title": title.decode("utf-8", "replace") if isinstance(title, bytes) else str(title or ""),
-            "class": str(classes[1]),
-            "instance": str(classes[0]),
+            "title": title[: 4 * LONGEST].decode("utf-8", "replace")[:LONGEST] if isinstance(title, bytes) else "",
+            "class": str(classes[1])[:LONGEST],
+            "instance": str(classes[0])[:LONGEST],
             "type": self._kind(int(kinds[0])) if kinds is not None and len(kinds) else "normal",
             "pid": int(pid[0]) if pid is not None and len(pid) else 0,
             "x": origin.x,

@@ -60,6 +60,27 @@ def test_it_is_ready_when_the_window_manager_is(machine):
     assert all(f"_NET_{name}(" in shown for name in ("CLIENT_LIST", "WORKAREA", "CURRENT_DESKTOP", "DESKTOP_NAMES"))
 
 
+LONG_TITLES = """
+from Xlib import X, display
+d = display.Display()
+d.set_close_down_mode(X.RetainPermanent)
+root = d.screen().root
+for name in ("_NET_WM_NAME", "WM_NAME"):
+    window = root.create_window(0, 0, 100, 100, 0, d.screen().root_depth)
+    for _ in range(100):
+        window.change_property(d.intern_atom(name), d.intern_atom("UTF8_STRING"), 8, b"x" * 200_000, X.PropModeAppend)
+    window.map()
+d.sync()
+"""
+
+
+def test_titles_of_megabytes_are_cut(machine):
+    report = machine.display.perform([], SettlePolicy(), code=CodeRequest(LONG_TITLES))
+    assert report.code.status == 0, report.code
+    machine.guest.call("wait_window", title="^x+$", timeout=5.0)
+    assert {len(window["title"]) for window in machine.guest.windows()} == {1000}
+
+
 def test_it_starts_only_once(machine):
     with pytest.raises(GuestCallError, match="runs already"):
         machine.guest.call("desktop", width=640, height=480)

@@ -50,7 +50,7 @@ from deskgym.envs.guest.accessibility.reader import (
     WaitFailed,
 )
 from deskgym.envs.guest.accessibility.search import not_seen
-from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, STATE_BITS
+from deskgym.envs.guest.protocol import ELEMENT_COLUMNS, MAX_FRAME, STATE_BITS, pack
 
 SCREEN = (1920, 1080)
 REFERENCE = Path(__file__).with_name("_atspi_reference.py")
@@ -194,6 +194,17 @@ def test_rows_name_their_parent_and_window() -> None:
 
 def test_rows_stop_at_the_limit() -> None:
     assert len(rows_of(make("frame", (0, 0, 9, 9), make("label", (0, 0, 1, 1))), limit=1)) == 1
+
+
+def test_long_names_fit_into_a_message() -> None:
+    labels = [make("label", (0, 0, 1, 1)) for _ in range(600)]
+    for label in labels:
+        label.name = label.description = "\U0001f600" * 1_000_000
+    elements = Elements()
+    assert not add_rows(elements, make("frame", (0, 0, 9, 9), *labels), (0, 0, *SCREEN), 10_000)
+    assert 200 < len(elements) < 600 and set(map(len, elements.names[1:])) == {4000}
+    assert len(pack(elements.message())) < MAX_FRAME
+    assert len(labels[0].as_dict()["name"]) == 20_000
 
 
 def test_libreoffice_is_put_where_it_is() -> None:
