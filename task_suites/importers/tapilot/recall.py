@@ -50,7 +50,8 @@ def paper_recall(reference: str, executed: Sequence[str], template: str, turn: s
     answer = "\n".join(code for code in map(_mended, executed) if _parsed(code) is not None)
     if not answer:
         return 0.0
-    lines = (answer if "import " in answer else f"{_mended(template)}\n{answer}").split("\n")
+    whole = "import " in "".join(executed)
+    lines = (answer if whole else f"{_mended(template)}\n{answer}").split("\n")
     if ("turn_1_short_1" if "short_" in turn else "turn_1") not in turn:
         read = next((line for line in lines if _READS.search(line)), None)
         lines = [line for line in lines if line != read]
