@@ -212,13 +212,15 @@ def test_an_address_that_is_none(text, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "host", "port"),
-    [("desk", "desk", 5900), ("desk:3", "desk", 5903), ("desk::3", "desk", 3), (":1", "127.0.0.1", 5901),
-     ("[fe80::1]:2", "fe80::1", 5902), ("[::1]", "::1", 5900), ("/run/a:b", "/run/a:b", None)],
+    ("text", "host", "port", "shown"),
+    [("desk", "desk", 5900, "desk:0 (port 5900)"), ("desk:3", "desk", 5903, "desk:3 (port 5903)"),
+     ("desk::3", "desk", 3, "desk::3"), (":1", "127.0.0.1", 5901, "127.0.0.1:1 (port 5901)"),
+     ("[fe80::1]:2", "fe80::1", 5902, "[fe80::1]:2 (port 5902)"), ("[::1]", "::1", 5900, "[::1]:0 (port 5900)"),
+     ("desk:200", "desk", 6100, "desk::6100"), ("/run/a:b", "/run/a:b", None, "/run/a:b")],
 )  # fmt: skip
-def test_an_address(text, host, port):
+def test_an_address(text, host, port, shown):
     address = VncAddress.parse(text)
-    assert (address.host, address.port) == (host, port)
+    assert (address.host, address.port, str(address)) == (host, port, shown)
 
 
 def test_arguments_that_are_not_legal():
