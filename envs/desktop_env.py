@@ -32,6 +32,7 @@ from deskgym.envs.options import Seconds, check_option, from_options
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
+from deskgym.envs.time_limit import ends_with_this_step
 
 ACTIONS = ("computer", "code", "discrete")
 LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
@@ -61,7 +62,7 @@ class DesktopEnv(MachineEnv):
         action: ``"computer"`` (structured mouse and keyboard), ``"code"`` (Python with pyautogui, or a word),
             ``"discrete"`` (verb, target and argument as three numbers, with ``action_masks()``).
         max_steps: step limit; None takes the task's own.
-        render_mode: None or ``"rgb_array"``; Gymnasium adds ``"human"`` with its HumanRendering wrapper.
+        render_mode: None, ``"rgb_array"``, or ``"human"``: a window on your display, with the extra ``human``.
         settle: parameters of ``SettlePolicy``, such as ``{"quiet_ms": 20, "cap_ms": 500}``.
         max_elements: rows of the ``elements`` observation. A task that needs more elements has them in the ``a11y``
             text and in ``env.unwrapped.elements``.
@@ -166,7 +167,7 @@ class DesktopEnv(MachineEnv):
         episode.prefetch_once(self.np_random)
         self.performed, invalid = self._read(action)
         clock.lap("parse")
-        stop, answer = episode.count_step(self.performed)
+        stop, answer = episode.count_step(self.performed, ends_with_this_step(self))
         reward = 0.0
         try:
             self._act(self.performed, self._policy(self.settle))
@@ -185,10 +186,6 @@ class DesktopEnv(MachineEnv):
         if invalid:
             info["invalid_action"] = invalid
         return observation, reward, stop not in (None, "limit"), stop == "limit", info
-
-    def render(self) -> NDArray[np.uint8] | None:
-        """The screen now: uint8 (height, width, 3) RGB; None without a render mode."""
-        return None if self.render_mode is None else self.machine.display.capture()
 
     # --- beyond Gymnasium
 
@@ -276,7 +273,11 @@ class DesktopEnv(MachineEnv):
         start = time.perf_counter()
         observation = self.observer.observe(self.machine.display)
         self._report.timing["frame"] = (time.perf_counter() - start) * 1000
+        self._show()
         return observation
+
+    def _frame(self) -> NDArray[np.uint8]:
+        return self.machine.display.capture()
 
     def _see(self, elements: Elements) -> None:
         self.observer.elements = elements

@@ -81,9 +81,10 @@ class EpisodeRunner:
             TaskError: no such task or split.
             ValueError: an option is not legal.
         """
+        check_option("reset options", options, Mapping | None)
         options = options or {}
-        if unknown := set(options) - {"task", "split"}:
-            raise ValueError(f"unknown reset options {sorted(unknown)}; legal are 'task' and 'split'")
+        if unknown := [name for name in options if name not in ("task", "split")]:
+            raise ValueError(f"unknown reset options {unknown}; legal are 'task' and 'split'")
         for name, value in options.items():
             if not isinstance(value, str | None):
                 raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
@@ -132,11 +133,16 @@ class EpisodeRunner:
             why = "the episode is over" if self.task else "there is no running episode"
             raise gymnasium.error.ResetNeeded(f"{why}: call reset() first")
 
-    def count_step(self, performed: Performed) -> tuple[Stop | None, str | None]:
-        """Count a step, and say whether the episode ends with it, how, and with which answer."""
+    def count_step(self, performed: Performed, last: bool) -> tuple[Stop | None, str | None]:
+        """Count a step, and say whether the episode ends with it, how, and with which answer.
+
+        Args:
+            performed: what the step carries out.
+            last: another limit than ``step_limit`` ends the episode with this step.
+        """
         self.steps += 1
         stop, answer = end_of(performed)
-        return ("limit" if stop is None and self.steps >= self.step_limit else stop), answer
+        return ("limit" if stop is None and (last or self.steps >= self.step_limit) else stop), answer
 
     def prefetch(self, random: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
         """Prepare machines for the next episodes, where there is a pool.

@@ -27,6 +27,7 @@ from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
 from deskgym.envs.text_space import UnicodeText
+from deskgym.envs.time_limit import ends_with_this_step
 
 
 class KernelActions(CodeActions):
@@ -74,7 +75,7 @@ class KernelEnv(MachineEnv):
         observation: of ``texts``, which are the default, and ``plot`` (the current figure, uint8 (600, 800, 3), white
             where there is none).
         max_steps: step limit of a stage; None takes the task's own.
-        render_mode: None or ``"rgb_array"``, the plot.
+        render_mode: None, ``"rgb_array"``, the plot, or ``"human"``, a window that shows it.
         code_timeout: seconds until a cell is interrupted.
         invalid_action: ``"raise"`` raises ActionError and does nothing; ``"feedback"`` counts the step, does nothing
             and says why in the feedback and in ``info["invalid_action"]``.
@@ -150,7 +151,8 @@ class KernelEnv(MachineEnv):
         episode.steps += 1
         self._stage_steps += 1
         stop, answer = end_of(self.performed)
-        if stop is None and self._stage_steps >= self.step_limit:
+        last = ends_with_this_step(self)
+        if stop is None and (last or self._stage_steps >= self.step_limit):
             stop = "limit"
         reward, execution = 0.0, None
         try:
@@ -159,7 +161,7 @@ class KernelEnv(MachineEnv):
             observation = self._observe()
             clock.lap("act")
             if stop:
-                reward = self._judge(stop, answer)
+                reward = self._judge(stop, answer, last)
                 clock.lap("evaluate")
                 observation = observation if episode.over else self._observe()  # of the next stage
         except MachineError as error:
@@ -173,10 +175,8 @@ class KernelEnv(MachineEnv):
             info["invalid_action"] = invalid
         return observation, reward, episode.over and stop != "limit", episode.over and stop == "limit", info
 
-    def render(self) -> NDArray[np.uint8] | None:
-        """The current figure: uint8 (600, 800, 3) RGB, white where there is none; None without a render mode."""
-        if self.render_mode is None:
-            return None
+    def _frame(self) -> NDArray[np.uint8]:
+        """The current figure: uint8 (600, 800, 3) RGB, white where there is none."""
         try:
             return self._picture(self._kernel().picture() if self._opened else None)
         except GuestCallError:  # the agent's figure cannot be drawn, or has ended the kernel
@@ -264,6 +264,7 @@ class KernelEnv(MachineEnv):
             self._feedback += f"\n[the figure cannot be drawn: {error}]"
 
     def _observe(self) -> dict[str, Any]:
+        self._show()
         texts = {**self._present().texts(), "feedback": self._feedback}
         return {
             part: self._picture(self._plot) if part == "plot" else cut_text(texts[part], self._texts[part])

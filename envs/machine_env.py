@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.utils import EzPickle
 from gymnasium.utils.seeding import np_random
+from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.action.form import ActionForm, Performed
@@ -19,20 +21,22 @@ from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import ActionError, InvalidAction, MachineError, near
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.options import PlainSpec
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import WarmPool
+from deskgym.envs.rendering import METADATA, Window
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 """What Gymnasium's ``step`` returns: observation, reward, terminated, truncated, info."""
 
 
-class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
+class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
     """An environment whose episodes take place on a machine.
 
     Args:
         actions: what an action means.
         episodes: tasks, machines that are ready for them, and how episodes end.
-        render_mode: of ``metadata["render_modes"]``, or None.
+        render_mode: None, ``"rgb_array"`` or ``"human"``.
         invalid_action: ``"raise"`` or ``"feedback"``.
 
     Attributes:
@@ -43,20 +47,30 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
         ValueError: an argument is not legal; the message says what is.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = METADATA
 
     def __init__(
         self, actions: ActionForm, episodes: EpisodeRunner, *, render_mode: str | None, invalid_action: str
     ) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode={render_mode!r}; legal are None and 'rgb_array'")
+        if render_mode not in (None, "human", "rgb_array"):
+            raise ValueError(f"render_mode={render_mode!r}; legal are None, 'human' and 'rgb_array'")
         if invalid_action not in ("raise", "feedback"):
             raise ValueError(f"invalid_action={invalid_action!r}; legal are 'raise' and 'feedback'")
         self.actions, self.episodes = actions, episodes
         self.action_space = actions.space
         self.render_mode, self.invalid_action = render_mode, invalid_action
+        self._window = Window() if render_mode == "human" else None
+        if self._window is not None:
+            self.metadata = {**METADATA, "render_modes": ["human", "rgb_array"]}
         self.performed: Performed = ()
         self.guards: list[Callable[[Performed], None]] = []
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """What there is to see now: uint8 (height, width, 3) RGB.
+
+        None without a render mode, and for ``"human"``, whose window ``reset`` and ``step`` keep up to date.
+        """
+        return self._frame() if self.render_mode == "rgb_array" else None
 
     def conclude(self) -> tuple[float, bool, dict[str, Any]]:
         """End the episode now, evaluated as at its step limit; for wrappers with limits of their own.
@@ -117,6 +131,8 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     def close(self) -> None:
         """Stop the machine and remove all that it left on the host. Idempotent; ``reset`` starts a new one."""
         self.episodes.close()
+        if self._window is not None:
+            self._window.close()
 
     @property
     def task(self) -> TaskLike | None:
@@ -170,6 +186,15 @@ class MachineEnv(gymnasium.Env[dict[str, Any], Any], EzPickle):
     @abstractmethod
     def _end_now(self) -> float:
         """Evaluate the episode as at its step limit; gives the reward. Raises MachineError."""
+
+    @abstractmethod
+    def _frame(self) -> NDArray[np.uint8]:
+        """What ``render`` gives. Raises MachineError."""
+
+    def _show(self) -> None:
+        """Bring the window up to date, where there is one. Raises MachineError."""
+        if self._window is not None:
+            self._window.show(self._frame())
 
     @abstractmethod
     def _observe_nothing(self) -> dict[str, Any]:

@@ -6,8 +6,11 @@ A number's range is in its annotation: ``Annotated[int, (1, None)]`` is a whole 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+
+import numpy as np
 
 from deskgym.envs.errors import near
 from deskgym.envs.evaluation.calls import (
@@ -22,6 +25,9 @@ from deskgym.envs.evaluation.calls import (
     parameters,
     shown,
 )
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
 
 T = TypeVar("T")
 StepLimit = Annotated[int, (1, None)]
@@ -74,6 +80,32 @@ def check_option(name: str, value: Any, annotation: Any) -> None:
         convert(value, annotation, _INSTANCES)
     except CallMistakes as wrong:
         raise ValueError("; ".join(_said(name, mistake) for mistake in wrong.mistakes)) from None
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: lists for tuples and arrays, texts for paths; what JSON has not stays."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class PlainSpec:
+    """Base of environments whose ``spec`` is equal to what comes back from its JSON."""
+
+    _spec: EnvSpec | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What ``gymnasium.make`` was given; None where it was not called."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = None if spec is None else dataclasses.replace(spec, kwargs=plain(spec.kwargs))
 
 
 class CheckedFields:

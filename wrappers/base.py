@@ -21,6 +21,7 @@ from gymnasium import spaces
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import near
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.options import plain
 
 
 class MachineWrapper(
@@ -44,6 +45,7 @@ class MachineWrapper(
 
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)  # does nothing where a subclass has recorded its own
+        self._saved_kwargs = plain(self._saved_kwargs)  # as they come back from a spec's JSON
         super().__init__(env)
         if not isinstance(env.unwrapped, self.wraps):
             raise TypeError(f"{type(self).__name__} wraps a {self.wraps.__name__}, got {type(env.unwrapped).__name__}")

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
+from deskgym.envs.options import PlainSpec
 from deskgym.envs.vector.client import EnvClient
 from deskgym.envs.vector.worker import Result
 
@@ -22,7 +23,7 @@ Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], di
 Client = TypeVar("Client", bound=EnvClient)
 
 
-class ClientVectorEnv(VectorEnv[Any, Any, Any], Generic[Client]):
+class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
     """A vector of environments whose workers are elsewhere; a subclass knows where, and how the observations come.
 
     Args:
