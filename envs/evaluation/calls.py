@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 KEY = "key:"
+MAX_UNKNOWN = 50
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "<unknown>"})()
 """A value that is not known yet; it fits every type."""
 
@@ -61,6 +62,9 @@ class CallMistakes(ValueError):
 
 HostFile = NewType("HostFile", Path)
 """Annotates a parameter that names a file beside the task file; the function gets its absolute path."""
+
+Prose = NewType("Prose", str)
+"""Annotates a text that somebody reads, for which a number is a mistake."""
 
 Convert = Callable[[Any], Any]
 """Makes of data what a parameter's annotation asks for; raises CallMistakes."""
@@ -177,6 +181,8 @@ def bind(
         given = {next(iter(legal)): arguments}
     bound: dict[str, Any] = {}
     mistakes: list[Mistake] = []
+    if len(given) > len(legal) + MAX_UNKNOWN:
+        raise CallMistakes([Mistake((), f"{len(given)} {noun}s; legal are {', '.join(legal)}")])
     for name, value in given.items():
         if name not in legal:
             mistakes.append(Mistake((name, KEY), unknown(noun, name, legal)))
@@ -285,7 +291,7 @@ def _gather(items: list[tuple[Any, Any]], one: Callable[[Any], Any], kind: type)
 _WORDS: dict[Any, str] = {
     str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): "null",
     list: "a list", tuple: "a list", dict: "a mapping", Sequence: "a list", Mapping: "a mapping", Any: "any value",
-    HostFile: "a file name",
+    HostFile: "a file name", Prose: "a text",
 }  # fmt: skip
 
 
@@ -333,6 +339,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     annotation = get_origin(annotation) or annotation
     if annotation is float:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if annotation is Prose:
+        return isinstance(value, str)
     if annotation is int:
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if annotation is Sequence and isinstance(value, (str, bytes)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Conv
 from deskgym.task_suites.core.params import BUILTIN, DRAWS, Parameters, render
 from deskgym.task_suites.core.schema_yaml import Document
 
+SPLIT_SECONDS = 5.0
 SPLIT_DRAWS = 300
 """How many draws may pass before a split counts as empty."""
 
@@ -108,8 +110,11 @@ class FileChecker:
     def _check_split_sizes(self, file: HasSplits, split: Callable[[int], str]) -> None:
         """Every split has instances (``split`` gives that of a seed): few values may leave one empty."""
         missing = set(file.splits)
+        end = time.thread_time() + SPLIT_SECONDS
         try:
             for seed in range(SPLIT_DRAWS):
+                if time.thread_time() > end:
+                    raise TaskError(f"{seed} draws take more than {SPLIT_SECONDS:g} s: 'where' hardly ever holds")
                 missing.discard(split(seed))
                 if not missing:
                     return

@@ -19,10 +19,13 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Eq: same, ast.NotEq: lambda a, b: not same(a, b),
 }  # fmt: skip
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": abs, "min": min, "max": max, "round": round, "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos,
+    "abs": abs, "min": min, "max": max, "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos,
     "tan": math.tan, "exp": math.exp, "log": math.log, "floor": math.floor, "ceil": math.ceil, "gcd": math.gcd,
+    "round": lambda number, digits=None: _round(number, digits),
 }  # fmt: skip
 MAX_POWER = 64
+MAX_DIGITS = 300
+MAX_LENGTH = 2000
 
 
 def formula(values: Mapping[str, Any], of: str, digits: int | None = None) -> Any:
@@ -32,16 +35,30 @@ def formula(values: Mapping[str, Any], of: str, digits: int | None = None) -> An
     ``pi``, ``e`` and the usual functions; nothing else is run.
 
     Raises:
-        ValueError: there is something else in it.
+        ValueError: there is something else in it, or it or one of its numbers is too long.
 
     Examples:
         >>> formula({"a": -3}, "a**2 + sqrt(16)"), formula({"a": 2, "b": 5}, "a < b and a != 1")
         (13.0, True)
     """
+    if len(of) > MAX_LENGTH:
+        raise ValueError(f"a formula has at most {MAX_LENGTH} characters, got {len(of)}")
     value = _compute(ast.parse(of.strip(), mode="eval").body, values)
     if isinstance(value, complex):
         raise ValueError(f"{of!r} is complex")
-    return value if digits is None else round(value, digits)
+    return value if digits is None else _round(value, digits)
+
+
+def _round(number: Any, digits: int | None) -> Any:
+    if digits is not None and abs(digits) > MAX_DIGITS:
+        raise ValueError(f"digits are {-MAX_DIGITS} to {MAX_DIGITS}, got {digits}")
+    return round(number, digits)
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > MAX_DIGITS * 4:
+        raise ValueError(f"a whole number has more than {MAX_DIGITS} digits")
+    return value
 
 
 def _compute(node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -64,7 +81,7 @@ def _compute(node: ast.expr, values: Mapping[str, Any]) -> Any:
         left, right = _number(node.left, values), _number(node.right, values)
         if isinstance(node.op, ast.Pow) and abs(right) > MAX_POWER:
             raise ValueError(f"an exponent is at most {MAX_POWER}, got {right}")
-        return _OPERATORS[type(node.op)](left, right)
+        return _bounded(_OPERATORS[type(node.op)](left, right))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         if node.func.id not in _FUNCTIONS:
             raise ValueError(unknown("function", node.func.id, _FUNCTIONS))

@@ -11,6 +11,7 @@ import json
 import random
 import re
 import string
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,12 @@ from deskgym.task_suites.core.functions import formula
 
 MAX_TRIES = 1000
 """How often a draw is repeated until its constraints hold."""
+MAX_SECONDS = 5.0
+"""Of this thread's processor, for all these tries."""
+MAX_SIZE = 1 << 16
+"""Characters and items of a value, and characters of a text with its parameters: a short file can ask for any size."""
+MAX_WIDTH = 1000
+"""Of a number in a text."""
 
 Value = Any  # JSON-like data
 _FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[[^\[\]]+\])*)\Z")
@@ -91,8 +98,10 @@ class Parameters:
             TaskError: the constraints did not hold in ``MAX_TRIES`` tries.
             CallMistakes: an argument does not fit, with its place below ``params`` or ``where``.
         """
-        rng = random.Random(key)
+        rng, end = random.Random(key), time.thread_time() + MAX_SECONDS
         for _ in range(MAX_TRIES):
+            if time.thread_time() > end:
+                raise TaskError(f"{key}: a draw takes more than {MAX_SECONDS:g} s: fewer or simpler params and 'where'")
             values: dict[str, Value] = {}
             for name, call in self.declared.items():
                 values[name] = self._value(rng, call, values, ("params", name))
@@ -114,7 +123,10 @@ class Parameters:
         scope = [rng] if name in DRAWS else [values] if name in BUILTIN else []
         try:
             given = bind(function, render(arguments, values), leading=len(scope), converters=self.converters)
-            return function(*scope, **given)
+            value = function(*scope, **given)
+            if _size(value, MAX_SIZE) > MAX_SIZE:
+                raise ValueError(f"a value has at most {MAX_SIZE} characters and items")
+            return value
         except CallMistakes as wrong:
             raise CallMistakes([mistake.under(*path, name) for mistake in wrong.mistakes]) from None
         except TaskError:
@@ -169,6 +181,7 @@ def _render_text(text: str, params: Mapping[str, Value]) -> Any:
     if len(parts) == 1 and parts[0][0] == "" and not parts[0][2] and parts[0][1] is not None:
         return _field(parts[0][1], parts[0][3], params)
     pieces: list[str] = []
+    left = MAX_SIZE
     for literal, name, spec, conversion in parts:
         pieces.append(literal)
         if name is None:
@@ -177,6 +190,9 @@ def _render_text(text: str, params: Mapping[str, Value]) -> Any:
         if value is UNKNOWN:
             return UNKNOWN
         pieces.append(_format(name, value, spec or ""))
+        left -= len(pieces[-1])
+        if left < 0:
+            raise CallMistakes([Mistake((), f"its parameters make the text longer than {MAX_SIZE} characters")])
     return "".join(pieces)
 
 
@@ -206,10 +222,26 @@ def _format(name: str, value: Value, spec: str) -> str:
         return "true" if value else "false"
     if not spec:
         return written(value)
+    if any(int(number[:9]) > MAX_WIDTH for number in re.findall("[0-9]+", spec)):
+        raise CallMistakes([Mistake((), f"{{{name}:{shown(spec)}}}: widths and digits are at most {MAX_WIDTH}")])
     try:
         return format(value, spec)
     except ValueError as error:
         raise CallMistakes([Mistake((), f"{{{name}:{spec}}} with {shown(value)}: {error}")]) from None
+
+
+def _size(value: Value, most: int) -> int:
+    """Its characters and items, counted up to ``most``: a value may hold another one many times over."""
+    if isinstance(value, str):
+        return len(value)
+    if not isinstance(value, (list, tuple, Mapping)):
+        return 1
+    size = len(value)
+    for item in value.items() if isinstance(value, Mapping) else value:
+        if size > most:
+            break
+        size += _size(item, most - size)
+    return size
 
 
 def split_of(template_id: str, drawn: Mapping[str, Value], shares: Mapping[str, float], salt: int = 0) -> str:

@@ -14,7 +14,8 @@ import yaml
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import KEY, Mistake, shown
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 17
+MAX_PROBLEMS = 100
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})\Z")
 _FLOAT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?\Z")
@@ -80,7 +81,7 @@ class Document:
         try:
             raw = path.read_bytes()
             if len(raw) > MAX_BYTES:
-                document._note((1, 1), f"the file has {len(raw)} bytes; legal are {MAX_BYTES}")
+                document._note((1, 1), f"the file has {len(raw)} bytes; legal are at most {MAX_BYTES}")
                 return document
             text = raw.decode("utf-8-sig")
         except OSError as error:
@@ -109,7 +110,8 @@ class Document:
         return self._places.get(path, (1, 1))
 
     def _note(self, place: tuple[int, int], message: str) -> None:
-        self.problems.append(Problem(self.file, *place, message))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(self.file, *place, message))
 
     def _parse(self, text: str) -> None:
         try:

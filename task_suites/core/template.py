@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from deskgym.envs.episode import Script
 from deskgym.envs.errors import TaskError
-from deskgym.envs.evaluation.calls import CallMistakes, Mistake, convert, shown
+from deskgym.envs.evaluation.calls import CallMistakes, Mistake, Prose, convert, shown
 from deskgym.envs.evaluation.checks import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, Evaluator
 from deskgym.envs.needs import Needs
@@ -60,14 +60,14 @@ class TaskFile:
     """
 
     id: str
-    title: str
-    instruction: str
+    title: Prose
+    instruction: Prose
     difficulty: Literal["easy", "medium", "hard"]
     oracle: list[Any]
     wrong: dict[str, list[Any]]
     checks: list[Any] = field(default_factory=list)
     equivalent_mutants: dict[str, str] = field(default_factory=dict)
-    verbose: list[str] = field(default_factory=list)
+    verbose: list[Prose] = field(default_factory=list)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     where: list[dict[str, Any]] = field(default_factory=list)
     setup: list[Any] = field(default_factory=list)

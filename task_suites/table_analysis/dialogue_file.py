@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deskgym.envs.errors import TaskError
-from deskgym.envs.evaluation.calls import CallMistakes, Mistake, bind, kind_of
+from deskgym.envs.evaluation.calls import CallMistakes, Mistake, Prose, bind, kind_of
 from deskgym.task_suites.core.params import Parameters
 from deskgym.task_suites.core.schema_yaml import Document, Problem, TaskFileError
 from deskgym.task_suites.core.template import SPLITS
@@ -31,7 +31,7 @@ class FactFile:
 class Clarify:
     """The query in vague words, and the facts that the user tells when asked."""
 
-    query: str
+    query: Prose
     facts: list[FactFile]
 
 
@@ -40,7 +40,7 @@ class Update:
     """The wrong code that the history holds, by its name in ``wrong``, and what the user says about it."""
 
     from_: str
-    complaint: str
+    complaint: Prose
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TurnFile:
     """
 
     id: str
-    query: str
+    query: Prose
     result: dict[str, str] = field(default_factory=dict)
     code: str = ""
     wrong: dict[str, str] = field(default_factory=dict)
@@ -119,9 +119,9 @@ class DialogueFile:
     """
 
     id: str
-    title: str
-    persona: str
-    goal: str
+    title: Prose
+    persona: Prose
+    goal: Prose
     turns: list[TurnFile]
     difficulty: Difficulty = "medium"
     params: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 Row = list[Any]
 REGIONS = ("North", "South", "East", "West")
@@ -30,7 +30,7 @@ def prices(seed: int) -> list[Row]:
     return [["Product", "List price"], *([product, draw.randint(11, 99)] for product in products)]
 
 
-def untidy(seed: int, rows: int = 12) -> list[Row]:
+def untidy(seed: int, rows: Annotated[int, (1, 1000)] = 12) -> list[Row]:
     """A list of customers (No, Customer) whose names have needless spaces and wrong capitals."""
     draw = random.Random(seed)
 

@@ -20,6 +20,11 @@ class Budget:
     def __init__(self, steps: int) -> None:
         self._limit = self._left = steps
 
+    @property
+    def spent(self) -> int:
+        """What was taken off."""
+        return self._limit - self._left
+
     def spend(self, steps: int) -> None:
         """Takes ``steps`` off.
 

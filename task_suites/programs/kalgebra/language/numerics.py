@@ -36,12 +36,16 @@ def real_function(text: str, variables: Bindings = NO_VARIABLES) -> RealFunction
     if not isinstance(function, Lambda) or len(function.parameters) != 1:
         raise ExpressionError(f"expected a function of one variable such as x->x^2, got {text!r}")
     made = function
+    together = Budget(10 * MAX_STEPS)
 
     def compute(x: float) -> float:
+        own = Budget(MAX_STEPS)
         try:
-            value = call(made, (float(x),), variables, Budget(MAX_STEPS))
+            value = call(made, (float(x),), variables, own)
         except ExpressionError:
             return math.nan
+        finally:
+            together.spend(own.spent)
         return value if isinstance(value, float) else math.nan
 
     return compute
