@@ -36,8 +36,9 @@ class EpisodeResult:
     Attributes:
         task: the id of the instance that was played.
         seed: what the env was reset with.
-        outcome: ``"solved"`` (score 1), ``"failed"`` (evaluated, less than 1), ``"error"`` (could not be set up, played
-            or evaluated), ``"fault"`` (the machine broke), ``"unfinished"`` (stopped at ``max_steps`` of the caller).
+        outcome: ``"solved"`` (score 1), ``"failed"`` (less than 1, or it broke its machine), ``"error"`` (could not be
+            set up, played or evaluated), ``"fault"`` (the infrastructure broke), ``"unfinished"`` (stopped at
+            ``max_steps`` of the caller).
         score: in [0, 1]; None where there is none, which is not a score of 0.
         steps: actions taken.
         seconds: of wall time, reset and evaluation included.
@@ -127,7 +128,10 @@ def run_episode(
 def judge(info: Mapping[str, Any]) -> tuple[Outcome, float | None, str]:
     """Outcome, score and message of an episode, from the info of its last step."""
     if fault := info.get("fault"):
-        return "fault", None, f"{fault['kind']}: {fault['message']}"
+        message = f"{fault['kind']}: {fault['message']}"
+        if fault.get("cause") == "agent":
+            return "failed", 0.0, f"it broke its own machine: {message}"
+        return "fault", None, message
     verdict = info.get("verdict")
     if verdict is None:
         return "unfinished", None, "the episode did not end"

@@ -286,6 +286,7 @@ class DesktopEnv(MachineEnv):
 
     def _evaluate(self, stop: Stop, answer: str | None) -> float:
         """Evaluate the final state, once the last action has brought about all it does. Raises MachineError."""
+        self.machine.display.recover()
         self._perform(self.machine, StepRequest(settle=self._policy(LAST_SETTLE)))
         return self.episodes.evaluate(stop, answer)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 
 import numpy as np
 
+from deskgym.envs.errors import GuestCallError, GuestLost, ServiceError, SetupError
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
@@ -26,6 +27,8 @@ Stop = Literal["done", "fail", "answer", "limit"]
 """How an episode ended: the agent's DONE, FAIL or ANS, or its step limit."""
 
 T = TypeVar("T")
+_UNREADABLE = (LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
+"""What a reader raises over data that it did not expect."""
 
 
 @dataclass
@@ -39,6 +42,7 @@ class FinalState:
         task_id: the instance that was run.
         seed: the seed that drew it, or None for a task without parameters.
         steps: how many steps the agent took.
+        acted: whether it did anything in them: what cannot be read is then its doing, see ``blames_agent``.
         reads: what was read through ``read_once``, by key: the value, or the exception that it raised.
         scratch: what readers keep for each other, such as where a program's parts are; never recorded.
         clean_machine: gives a second machine, as new, for what must be executed, with the guest plugins and libraries
@@ -51,6 +55,7 @@ class FinalState:
     task_id: str = ""
     seed: int | None = None
     steps: int = 0
+    acted: bool = False
     reads: dict[str, tuple[Any, Exception | None]] = field(default_factory=dict, init=False, repr=False)
     scratch: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     clean_machine: Callable[..., Machine] | None = field(default=None, repr=False)
@@ -67,6 +72,21 @@ class FinalState:
             RuntimeError: it was not read.
         """
         return self.read_once(f"baseline:{key}", lambda machine: _known(machine.baselines, key))
+
+    def blames_agent(self, error: Exception) -> bool:
+        """Whether this error says that the state cannot be read, and the agent may have made it so.
+
+        Whatever a program, its window, a file or a service does not let anybody read is taken for the agent's doing
+        once it has acted. What breaks otherwise is the evaluator's own mistake, or the host's.
+        """
+        if not self.acted or self.machine.host_lost:
+            return False
+        if isinstance(error, GuestLost):  # a machine that is gone is a fault
+            return self.machine.alive
+        if isinstance(error, (SetupError, GuestCallError, ServiceError)):
+            return True
+        read = any(error is failure for _, failure in self.reads.values())
+        return read and isinstance(error, _UNREADABLE)
 
     def read_once(self, key: str, read: Callable[[Machine], T]) -> T:
         """``read(machine)``, carried out at most once per key, so that all checks see the same state.

@@ -11,7 +11,7 @@ import numpy as np
 
 from deskgym.envs.action.form import Performed, end_of
 from deskgym.envs.episode import FinalState, Stop, TaskLike, TaskSource
-from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.errors import GuestLost, MachineError, fault_of
 from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.options import StepLimit, check_option
@@ -37,6 +37,7 @@ class EpisodeRunner:
         stats: how often what has happened; see ``docs/vector.md``.
         task: of the present or the last episode; None before the first.
         steps: taken in it.
+        acted: whether the agent has done anything in it.
         over: whether it has ended, or none has begun.
         verdict: of its final state; None before its end, and after a fault.
         final: that state.
@@ -64,7 +65,7 @@ class EpisodeRunner:
         self.task: TaskLike | None = None
         self.verdict: Verdict | None = None
         self.final: FinalState | None = None
-        self.steps, self.over = 0, True
+        self.steps, self.acted, self.over = 0, False, True
         self._prefetched = False  # the next episode's machine is in the making, or its task cannot be known
 
     # --- an episode's beginning
@@ -91,7 +92,7 @@ class EpisodeRunner:
         with_arguments = seed is not None or bool(options)
         self._prefetched = with_arguments and self.task is not None  # others with arguments are likely to follow
         self.task, self.verdict, self.final = self._drawn(random, options), None, None
-        self.steps, self.over = 0, True
+        self.steps, self.acted, self.over = 0, False, True
         return self.task
 
     def open_machine(self, look: Callable[[bool], T]) -> tuple[T, dict[str, float], dict[str, float]]:
@@ -167,7 +168,14 @@ class EpisodeRunner:
         """The machine as it is now, for an evaluation."""
         task, manager = self.current, self.manager
         return FinalState(
-            manager.machine, stop, answer, task.id, task.seed, self.steps, clean_machine=manager.clean_machine
+            manager.machine,
+            stop,
+            answer,
+            task.id,
+            task.seed,
+            self.steps,
+            self.acted,
+            clean_machine=manager.clean_machine,
         )
 
     def evaluate(self, stop: Stop, answer: str | None) -> float:
@@ -192,10 +200,17 @@ class EpisodeRunner:
         self.stats["evaluation_errors"] += verdict.error is not None
         return verdict.score
 
-    def fail(self, error: MachineError) -> None:
-        """The machine broke: the episode is over, without a verdict; the next one gets a fresh machine."""
-        self.manager.fail(error)
+    def fail(self, error: MachineError) -> dict[str, str]:
+        """The machine broke: the episode is over, without a verdict; the next one gets a fresh machine.
+
+        Gives ``info["fault"]``. Its ``cause`` is ``"agent"`` where something inside the machine broke after the agent's
+        first action, for the agent could have done it; else ``"infrastructure"``.
+        """
+        inside = isinstance(error, GuestLost) and not self.manager.machine.host_lost
+        cause = "agent" if inside and self.acted else "infrastructure"
+        self.manager.fail(error, cause)
         self.over = True
+        return fault_of(error, cause)
 
     def close(self) -> None:
         """Stop all machines. Idempotent; the next episode starts anew."""

@@ -73,6 +73,11 @@ class GuestLost(MachineError):
         super().__init__(message, kind)
 
 
+def fault_of(error: MachineError | SetupError, cause: str = "infrastructure") -> dict[str, str]:
+    """``info["fault"]``: what broke, and whose doing it is, ``"agent"`` or ``"infrastructure"``."""
+    return {"kind": getattr(error, "kind", "setup"), "message": str(error), "cause": cause}
+
+
 class GuestCallError(DeskgymError):
     """The guest is well, but what it was asked to do failed there (no such file, no such program, ...).
 

@@ -14,7 +14,7 @@ from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
 from deskgym.envs.action.actions import RefusedAction
-from deskgym.envs.action.form import ActionForm, Performed
+from deskgym.envs.action.form import ActionForm, Performed, touches
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import FinalState, TaskLike
 from deskgym.envs.episode_runner import EpisodeRunner
@@ -205,9 +205,9 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
 
     def _fault(self, error: MachineError, clock: Clock) -> Step:
         """The machine broke: the episode is truncated, and nothing of the machine is seen."""
-        self.episodes.fail(error)
+        fault = self.episodes.fail(error)
         clock.lap("fault")
-        info = self._info(clock.timing) | {"fault": {"kind": error.kind, "message": str(error)}}
+        info = self._info(clock.timing) | {"fault": fault}
         return self._observe_nothing(), 0.0, False, True, info
 
     def _read(self, action: Any) -> tuple[Performed, str | None]:
@@ -226,4 +226,5 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
             if self.invalid_action == "raise" and not isinstance(error, InvalidAction):
                 raise
             return (), str(error)
+        self.episodes.acted |= touches(performed)
         return performed, None

@@ -86,7 +86,9 @@ class DesktopObservation(Observation):
     truncated: bool = Field(False, description="done at a limit or by a fault, not by the agent")
     verdict: dict[str, Any] | None = Field(None, description="how the finished episode was evaluated, check by check")
     fault: dict[str, str] | None = Field(
-        None, description="what broke, by no fault of the agent: done, and the reward is None; leave the episode out"
+        None,
+        description="what broke, and the episode is done; where its cause is 'infrastructure', the reward is None: "
+        "leave the episode out; where it is 'agent', the reward is 0",
     )
 
 

@@ -10,7 +10,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 import deskgym  # noqa: F401  (registers the environments)
-from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.errors import MachineError, SetupError, fault_of
 from deskgym.envs.machine_env import MachineEnv
 
 CONCLUDED = ("computer", "code")
@@ -22,8 +22,9 @@ logger = logging.getLogger("deskgym.trainers")
 class Session:
     """An env and the episode that it is in. Building one starts no machine; ``reset`` does.
 
-    What a trainer may not take for a failure of its policy is a ``fault``: a machine that broke, or an evaluation that
-    could not be carried out. Such an episode has no reward.
+    A ``fault`` is a machine that broke, or an evaluation that could not be carried out. Where its ``cause`` is
+    ``"infrastructure"`` it is no failure of the policy: such an episode has no reward. Where it is ``"agent"``, the
+    policy broke its own machine: the reward is what it had earned before, which is 0 but in a dialogue.
 
     Args:
         env_id: what ``gymnasium.make`` takes: an id, or an EnvSpec (with the wrappers that are around it).
@@ -37,8 +38,8 @@ class Session:
         info: Gymnasium's info of the last reset or step.
         over: whether the episode has ended (or none has begun).
         truncated: whether it ended at a limit or by a fault.
-        reward: the sum of the rewards so far; None if there was a fault.
-        fault: ``{"kind": ..., "message": ...}`` of this episode, or None.
+        reward: the sum of the rewards so far; None if the infrastructure broke.
+        fault: ``{"kind": ..., "message": ..., "cause": ...}`` of this episode, or None.
 
     Raises:
         TypeError: the env is not a MachineEnv.
@@ -72,7 +73,7 @@ class Session:
         try:
             self.observation, self.info = self.env.reset(seed=seed, options=options)
         except (MachineError, SetupError) as error:
-            self._note({"kind": getattr(error, "kind", "setup"), "message": str(error)})
+            self._note(fault_of(error))
             raise
         self.over = False
 
@@ -117,11 +118,15 @@ class Session:
         if "fault" in self.info:
             self._note(self.info["fault"])
         elif verdict.get("error"):
-            self._note({"kind": "evaluation", "message": verdict["error"]})
+            self._note({"kind": "evaluation", "message": verdict["error"], "cause": "infrastructure"})
 
     def _note(self, fault: Mapping[str, str]) -> None:
-        self.fault, self.reward, self.over = dict(fault), None, True
+        self.fault, self.over = dict(fault), True
         task = self.desktop.task.id if self.desktop.task else None
+        if fault["cause"] == "agent":
+            logger.info("an episode of %s broke its machine: %s (%s)", task, fault["message"], fault["kind"])
+            return
+        self.reward = None
         logger.warning("an episode of %s has no reward: %s (%s)", task, fault["message"], fault["kind"])
 
 

@@ -34,8 +34,8 @@ class ToolEnv:
         image: give a picture too (for models that see).
         text_limit: characters of one text.
         reset_faults: how many resets in a row may fail; such episodes have no reward. One more raises.
-        fault_reward: the reward of an episode with a fault. None, which leaves it out, is right where faults are
-            chance; give 0.0 where a policy that runs code learns to break its machine rather than to fail.
+        fault_reward: the reward of an episode that the infrastructure broke; None leaves it out. One that the policy
+            broke itself has the reward 0.
         options: of the env, such as ``task``, ``max_steps``, ``machine``.
 
     Raises:
@@ -121,12 +121,12 @@ class ToolEnv:
     def get_reward(self) -> float | None:
         """The score of the episode, in [0, 1]; one that is not over is evaluated as it stands, and the machine stops.
 
-        After a fault it is ``fault_reward``: TRL leaves a rollout whose reward is None out of its group's baseline and
-        gives it no advantage.
+        After a fault of the infrastructure it is ``fault_reward``: TRL leaves a rollout whose reward is None out of its
+        group's baseline and gives it no advantage. A policy that broke its machine gets 0.
         """
         self._session.conclude()
         self._session.close()
-        return self._session.reward if self._session.fault is None else self._fault_reward
+        return self._fault_reward if self._session.reward is None else self._session.reward
 
     # --- what a subclass says
 

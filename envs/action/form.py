@@ -29,6 +29,11 @@ def end_of(performed: Performed) -> tuple[Stop | None, str | None]:
     return stop, last.text if stop == "answer" else None
 
 
+def touches(performed: Performed) -> bool:
+    """Whether what is carried out may change anything: code, or any action but a wait and the episode's end."""
+    return isinstance(performed, str) or any(action.verb not in (*STOPS, "wait") for action in performed)
+
+
 class ActionForm(ABC):
     """One way to write actions; an environment has one as ``env.unwrapped.actions``.
 

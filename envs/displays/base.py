@@ -35,6 +35,15 @@ class Display(ABC):
             GuestCallError: an event or a request makes no sense.
         """
 
+    def recover(self) -> None:  # noqa: B027 - few displays have anything to do
+        """Make it readable for an evaluation, at an episode's end: what the agent started ends, what it hid is shown.
+
+        Does nothing where there is no guest.
+
+        Raises:
+            GuestLost: the guest is gone.
+        """
+
     def perform(
         self,
         events: Sequence[Event] = (),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.guest.client import GRACE, GuestClient
 from deskgym.envs.guest.step import CodeResult, ElementsReading, StepReport, StepRequest
 
@@ -17,8 +18,7 @@ def carry_out(client: GuestClient, request: StepRequest) -> StepReport:
     """See ``Display.carry_out``; deadlines are those of a machine that is ``client.slowness`` times slower.
 
     Raises:
-        GuestLost: the guest is gone.
-        MachineError: the X server or the code executor is gone.
+        GuestLost: the guest, the X server or the code executor is gone.
         GuestCallError: an event or a request makes no sense.
     """
     timeout = GRACE + sum(float(event.get("s", 0)) for event in request.events if event.get("t") == "wait")
@@ -52,14 +52,14 @@ def _damage(client: GuestClient, answer: Mapping[str, Any]) -> tuple[int, int, i
         return None
     damage = client.typed(answer, "damage", list)
     if len(damage) != 4 or not all(isinstance(value, int) for value in damage):
-        raise MachineError("the guest reports damage that is no rectangle", "guest_garbled")
+        raise GuestLost("the guest reports damage that is no rectangle", "guest_garbled")
     return damage[0], damage[1], damage[2], damage[3]
 
 
 def _timing(client: GuestClient, answer: Mapping[str, Any]) -> dict[str, float]:
     timing = client.typed(answer, "timing", dict)
     if not all(isinstance(value, int | float) for value in timing.values()):
-        raise MachineError("the guest reports times that are no numbers", "guest_garbled")
+        raise GuestLost("the guest reports times that are no numbers", "guest_garbled")
     return {str(name): float(value) for name, value in timing.items()}
 
 
@@ -91,7 +91,13 @@ def release(client: GuestClient) -> None:
         _raise(error)
 
 
+def recover(client: GuestClient) -> None:
+    """See ``Display.recover``. What cannot be put right is for the checks to find."""
+    with suppress(GuestCallError):
+        client.call("recover", 40.0)
+
+
 def _raise(error: GuestCallError) -> NoReturn:
     if error.kind in _KINDS:
-        raise MachineError(str(error), error.kind) from error
+        raise GuestLost(str(error), error.kind) from error
     raise error

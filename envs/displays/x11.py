@@ -87,8 +87,7 @@ class X11Display(Display):
         """See ``Display.carry_out``.
 
         Raises:
-            GuestLost: the guest is gone.
-            MachineError: the X server or the code executor is gone.
+            GuestLost: the guest, the X server or the code executor is gone.
             GuestCallError: an event or a request makes no sense.
         """
         return by_guest.carry_out(self._client, request)
@@ -96,6 +95,10 @@ class X11Display(Display):
     def release(self) -> None:
         """Let go of every key and button that is held, and switch Caps Lock off."""
         by_guest.release(self._client)
+
+    def recover(self) -> None:
+        """See ``Display.recover``."""
+        by_guest.recover(self._client)
 
     def close(self) -> None:
         """Give the framebuffer back. Idempotent."""

@@ -60,8 +60,8 @@ class Check:
 
     Attributes:
         name: as in the task file, such as ``"file.text"``.
-        test: returns whether it passed, and what was expected and found. CheckFailed is a fail;
-            any other exception is an error of the check.
+        test: returns whether it passed, and what was expected and found. CheckFailed is a fail, and so is what
+            ``FinalState.blames_agent`` takes for the agent's doing; any other exception is an error of the check.
         baseline: reads, when the setup is done, what the check compares with; or None.
     """
 
@@ -81,10 +81,11 @@ class Check:
             passed, message = self.test(final)
         except (CheckFailed, ServiceDown, AnswerTooLarge) as error:
             return CheckResult(self.name, "fail", str(error))
-        except MachineError as error:
-            return CheckResult(self.name, "error", f"the machine broke ({error.kind}): {error}")
         except Exception as error:
-            return CheckResult(self.name, "error", f"{type(error).__name__}: {error}")
+            if final.blames_agent(error):
+                return CheckResult(self.name, "fail", f"the agent left what cannot be read: {error}")
+            what = f"the machine broke ({error.kind})" if isinstance(error, MachineError) else type(error).__name__
+            return CheckResult(self.name, "error", f"{what}: {error}")
         return CheckResult(self.name, "pass" if passed else "fail", message)
 
 

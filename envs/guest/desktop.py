@@ -50,6 +50,7 @@ class Desktop:
         self.timings: dict[str, float] = {}
         self.services: list[Service] = []
         self.own: dict[int, int] = {}
+        self.manager: Service | None = None  # of a desktop that is ours
         self._config, self._reaper = config, reaper
         self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read
@@ -86,19 +87,13 @@ class Desktop:
             root.change_attributes(background_pixel=BACKGROUND)
             root.clear_area()
             self.screen.connection.flush()
-            manager = self._service(["openbox", "--sm-disable", "--config-file", f"{_HERE}/openbox.xml"])
+            manager = self._start_manager()
             from deskgym.envs.guest.executor.executor import Executor
 
             self.executor = Executor(self._config, self._reaper, self.env)
             self.executor.start()
             self._mark("zygote")
-            managing = loop.create_task(
-                self.screen.connection.until(
-                    lambda: manager.ended.done() or self.screen.windows.managed(), time.monotonic() + DEADLINE
-                )
-            )
-            if not await managing or manager.ended.done():
-                raise manager.failure("did not take over the windows")
+            await self._managed_by(manager)
             self._mark("window_manager")
             await accessible
             self._publish_bus()
@@ -111,6 +106,28 @@ class Desktop:
             x_waiting.cancel()
             raise
         return os.open(self.server.framebuffer, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _start_manager(self) -> Service:
+        self.manager = self._service(["openbox", "--sm-disable", "--config-file", f"{_HERE}/openbox.xml"])
+        return self.manager
+
+    async def _managed_by(self, manager: Service) -> None:
+        """Wait until the window manager is at work. Raises StartFailed."""
+        deadline = time.monotonic() + DEADLINE
+        managed = self.screen.windows.managed
+        if not await self.screen.connection.until(lambda: manager.ended.done() or managed(), deadline) or (
+            manager.ended.done()
+        ):
+            raise manager.failure("did not take over the windows")
+
+    async def keep_managed(self) -> None:
+        """Start the window manager again if it has ended. Raises StartFailed."""
+        if self.manager is not None and self.manager.ended.done():
+            self.services.remove(self.manager)
+            self.screen.windows.forget_manager()
+            manager = self._start_manager()
+            await self._managed_by(manager)
+            self.own |= {seen.pid: seen.started for seen in process_table() if seen.pid == manager.pid}
 
     def see(self) -> None:
         """Take in what has been damaged so far, before elements are read."""

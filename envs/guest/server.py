@@ -31,6 +31,7 @@ from deskgym.envs.guest.step import CodeRequest
 if TYPE_CHECKING:
     from deskgym.envs.guest.companion.methods import CompanionMethods
     from deskgym.envs.guest.kernel.kernels import Kernels
+    from deskgym.envs.guest.recovery import Recovery
     from deskgym.envs.guest.relay import Relay
 
 COMPANION_METHODS = (
@@ -52,6 +53,7 @@ class Server:
         self._commands = Commands(config, self._reaper, self._env)
         self._programs = Programs(config, self._reaper, self._commands)
         self._desktop: Desktop | None = None
+        self._recovery: Recovery
         self._kernels: Kernels | None = None
         self._companion: CompanionMethods | None = None
         self._relay: Relay | None = None
@@ -75,7 +77,8 @@ class Server:
             "ask_socket": self._on_launched(peers.ask_socket),
             "ask_bus": self._on_launched(self._ask_bus),
             "last_words": self._programs.last_words,
-            "perform": self._on_desktop(performer.perform),
+            "perform": self._on_desktop(self._perform),
+            "recover": self._on_desktop(lambda desktop: self._recovery.recover()),
             "code": self._on_desktop(lambda desktop, **params: desktop.executor.run(CodeRequest(**params))),
             "elements": self._on_desktop(performer.read_elements),
             "tree": self._on_desktop(self._tree),
@@ -107,7 +110,9 @@ class Server:
             gc.freeze()
         finally:
             gc.enable()
-        self._desktop = desktop
+        from deskgym.envs.guest.recovery import Recovery  # here, since only desktops need X
+
+        self._desktop, self._recovery = desktop, Recovery(desktop, self._programs)
         about = {"timing": desktop.timings, "display": self._env["DISPLAY"], "env": self._env}
         if fd is None:
             return about
@@ -180,6 +185,11 @@ class Server:
                 raise DisplayLost(f"{desktop.failed()} ({error})") from error
 
         return call
+
+    async def _perform(self, desktop: Desktop, **message: Any) -> dict[str, Any]:
+        if message.get("events") or message.get("code"):
+            self._recovery.remember()
+        return await performer.perform(desktop, **message)
 
     async def _tree(self, desktop: Desktop, launched: str | None = None, **params: Any) -> dict[str, Any]:
         """An accessible tree; with ``launched`` that of the program launched under this name, and of no other."""

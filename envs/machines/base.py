@@ -157,6 +157,11 @@ class Machine(ABC):
     def alive(self) -> bool:
         """Whether it is started and its guest's process lives; costs no round trip."""
 
+    @property
+    def host_lost(self) -> bool:
+        """Whether what runs it on the host has gone: that it broke is then no doing of the agent's."""
+        return False
+
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """Freeze the files as they are now. Running programs are kept only by machines that say so."""

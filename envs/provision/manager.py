@@ -122,9 +122,9 @@ class MachineManager:
                 self.machine.stop()
                 raise
 
-    def fail(self, error: MachineError | SetupError) -> None:
+    def fail(self, error: MachineError | SetupError, cause: str = "infrastructure") -> None:
         """The present machine broke, or the setup failed on it: stop it; the next one counts as a repair."""
-        count_fault(self.stats, error)
+        count_fault(self.stats, error, cause)
         self.machine.stop()
         self._companions.distrust(self.machine)
         self._broken = True

@@ -205,8 +205,9 @@ class WarmPool:
                 self.stats.update(future.result().stats)
 
 
-def count_fault(stats: Counter[str], error: MachineError | SetupError) -> None:
-    """Count a machine that broke, or on which a setup failed, under ``faults`` and ``fault_<kind>``."""
+def count_fault(stats: Counter[str], error: MachineError | SetupError, cause: str = "infrastructure") -> None:
+    """Count a machine that broke, or on which a setup failed: ``faults``, ``fault_<kind>``, ``faults_by_<cause>``."""
+    stats[f"faults_by_{cause}"] += 1
     stats["faults"] += 1
     stats[f"fault_{error.kind if isinstance(error, MachineError) else 'setup'}"] += 1
 

@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.errors import MachineError, SetupError
+from deskgym.envs.errors import MachineError, SetupError, fault_of
 from deskgym.envs.machines.doctor import doctor
 from deskgym.envs.vector.worker import Result, Worker, sendable
 
@@ -171,8 +171,7 @@ class EnvServer:
         try:
             result = player.reset(seed, options)
         except (MachineError, SetupError) as error:
-            kind = error.kind if isinstance(error, MachineError) else "setup"
-            episode.truncated, episode.fault = True, {"kind": kind, "message": str(error)}
+            episode.truncated, episode.fault = True, fault_of(error)
             return episode
         episode.add(player.observation, result)
         rewards = []

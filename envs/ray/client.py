@@ -12,7 +12,7 @@ from typing import Any
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from deskgym.envs.errors import MachineError
+from deskgym.envs.errors import MachineError, fault_of
 from deskgym.envs.ray.actor import BESIDE, Episode
 from deskgym.envs.vector.client import RESTARTS, EnvClient
 from deskgym.envs.vector.memory import blank
@@ -166,7 +166,7 @@ class RemoteEnv(EnvClient):
         self.plays.clear()
         self._replace()
         self._give_up(why)
-        return Episode(self.index, truncated=True, fault={"kind": "worker_lost", "message": str(self._loss(why))})
+        return Episode(self.index, truncated=True, fault=fault_of(self._loss(why)))
 
     def _give_up(self, why: str) -> None:
         if self._in_a_row > RESTARTS:

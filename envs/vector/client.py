@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from deskgym.envs.errors import MachineError
+from deskgym.envs.errors import MachineError, fault_of
 from deskgym.envs.vector.worker import Result
 
 RESTARTS = 3  # of one worker in a row, without an answer between
@@ -169,7 +169,7 @@ class EnvClient(ABC):
 
     def _end_episode(self, why: str) -> None:
         """The step in which the worker was lost, as one whose machine broke."""
-        fault = {"fault": {"kind": "worker_lost", "message": str(self._loss(why))}}
+        fault = {"fault": fault_of(self._loss(why))}
         self._orphaned, nothing = "", self._blank()
         if self.mode == AutoresetMode.SAME_STEP:
             self._ended = {"final_info": fault, "final_obs": nothing}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import FORGETTING, Kernel, KernelLimits
 from deskgym.task_suites.table_analysis.dialogue import Dialogue, score_of
@@ -64,7 +64,7 @@ class Conversation(Dialogue):
         try:
             open_kernel(machine, self.turns[0], self._limits)
         except GuestCallError as error:
-            raise MachineError(f"the kernel cannot be opened: {error}", "kernel") from error
+            raise GuestLost(f"the kernel cannot be opened: {error}", "kernel") from error
 
     def submit(self, final: FinalState) -> float:
         """See ``Dialogue``."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError
+from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.machines.kernels import Kernel, KernelLimits
 from deskgym.task_suites.table_analysis.guest import COMPARATORS, RESULTS
 from deskgym.task_suites.table_analysis.prepared import PreparedTurn
@@ -50,8 +50,14 @@ def judge(prepared: PreparedTurn, final: FinalState, limits: KernelLimits, mode:
         got = _take(Kernel(final.machine, limits), wanted, READING)
     except GuestCallError as error:
         return all_wrong(turn.intents, f"the results could not be read: {error}")
+    except GuestLost as error:
+        if not final.machine.alive:  # a fault
+            raise
+        return all_wrong(turn.intents, f"the results make no sense: {error}")
     try:
         return compare(second, gold, got, turn.intents, truths, mode)
+    except GuestLost as error:
+        return all_wrong(turn.intents, f"the machine that compared them did not survive it: {error}")
     except JudgeError as error:
         try:
             second.open(preload=prepared.preload)

@@ -69,7 +69,9 @@ def test_a_script_agent_wants_a_desktop():
 def test_errors_and_faults_are_not_scores():
     verdict = {"error": "check broke", "success": False, "score": 0.0, "checks": []}
     assert judge({"verdict": verdict}) == ("error", None, "check broke")
-    assert judge({"fault": {"kind": "guest_lost", "message": "gone"}}) == ("fault", None, "guest_lost: gone")
+    fault = {"kind": "guest_lost", "message": "gone", "cause": "infrastructure"}
+    assert judge({"fault": fault}) == ("fault", None, "guest_lost: gone")
+    assert judge({"fault": fault | {"cause": "agent"}})[:2] == ("failed", 0.0)
 
 
 class Quitter:

@@ -250,12 +250,28 @@ def test_a_broken_machine_truncates_with_a_fault_and_the_next_reset_repairs(monk
     fragile.broken = 1
     observation, reward, terminated, truncated, info = env.step(Action("wait", seconds=0))
     assert (reward, terminated, truncated) == (0.0, False, True)
-    assert info["fault"] == {"kind": "guest_lost", "message": "it died"}
+    assert info["fault"] == {"kind": "guest_lost", "message": "it died", "cause": "infrastructure"}
     assert observation in env.observation_space
     assert not env.machine.alive
     observation, info = env.reset()
-    assert "fault" not in info and env.stats["fault_guest_lost"] == 1
+    assert "fault" not in info and env.stats["fault_guest_lost"] == env.stats["faults_by_infrastructure"] == 1
     assert env.step(Action("wait", seconds=0))[4]["step"] == 1
+    env.close()
+
+
+def test_what_breaks_in_the_machine_after_the_agents_first_action_is_its_doing(monkeypatch):
+    env = make()
+    env.reset(seed=1)
+    fragile = Fragile(env, monkeypatch)
+    env.step(Action("click", x=5, y=5))
+    fragile.broken = 1
+    assert env.step(Action("wait", seconds=0))[4]["fault"]["cause"] == "agent"
+    env.reset()
+    env.step(Action("click", x=5, y=5))
+    monkeypatch.setattr(type(env.machine), "host_lost", True)
+    fragile.broken = 1
+    assert env.step(Action("wait", seconds=0))[4]["fault"]["cause"] == "infrastructure"
+    assert env.stats["faults_by_agent"] == env.stats["faults_by_infrastructure"] == 1
     env.close()
 
 

@@ -17,7 +17,7 @@ from openenv.core import GenericEnvClient
 from press_suite import descendants, gone, name_of
 from pydantic import ValidationError
 
-from deskgym.envs.errors import SetupError
+from deskgym.envs.errors import GuestLost, SetupError
 from deskgym.trainers.openenv import (
     DesktopAction,
     DesktopClient,
@@ -122,10 +122,24 @@ def test_a_fault_has_no_reward_and_says_so():
     assert observation.fault["kind"] and env.state.faults == 1
     env.reset(task="fake/press#14")  # the evaluation of 14 breaks
     observation = env.step(DesktopAction(action={"action": "done"}))
-    assert observation.reward is None and observation.fault == {"kind": "evaluation", "message": "the reader broke"}
+    assert observation.reward is None and observation.fault == {
+        "kind": "evaluation", "message": "the reader broke", "cause": "infrastructure",
+    }  # fmt: skip
     assert env.reset(task="fake/press#5").fault is None
     with pytest.raises(SetupError):
         env.reset(task="fake/press#13")
+    env.close()
+
+
+def test_a_policy_that_breaks_its_machine_earns_nothing(monkeypatch):
+    def lost(display, request):
+        raise GuestLost("the bus is gone", "accessibility_lost")
+
+    env = DesktopEnvironment(FAKE, action="computer")
+    env.reset(task="fake/press#5")
+    monkeypatch.setattr(type(env.session.desktop.machine.display), "carry_out", lost)
+    observation = env.step(DesktopAction(action={"action": "click", "x": 5, "y": 5}))
+    assert (observation.reward, observation.done) == (0.0, True) and observation.fault["cause"] == "agent"
     env.close()
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 from press_suite import descendants, gone
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.errors import ActionError, DeskgymError, SetupError
+from deskgym.envs.errors import ActionError, DeskgymError, GuestLost, SetupError
 from deskgym.trainers.trl import CodeToolEnv, ComputerToolEnv, DesktopToolEnv, desktop_environment, task_rows
 from deskgym.wrappers import PartialCredit
 
@@ -137,6 +137,20 @@ def test_a_fault_has_no_reward(caplog):
     env = fake(fault_reward=0.0)
     env.reset(task="fake/press#14")
     assert env.get_reward() == 0.0
+
+
+def test_a_policy_that_breaks_its_machine_earns_nothing(monkeypatch):
+    env = fake()
+    env.reset(task="fake/press#15")
+    env.click(1, 1)
+    monkeypatch.setattr(type(env._session.desktop.machine.display), "carry_out", lost)
+    with pytest.raises(DeskgymError, match="the desktop broke"):
+        env.click(1, 1)
+    assert env.get_reward() == 0.0 and env._session.fault["cause"] == "agent"
+
+
+def lost(display, request):
+    raise GuestLost("the bus is gone", "accessibility_lost")
 
 
 def test_a_reset_that_fails_has_no_reward_and_raises_when_it_goes_on():

@@ -118,7 +118,7 @@ class VncDisplay(Display):
         """See ``Display.carry_out``; with a guest the damage is what it saw.
 
         Raises:
-            GuestLost: the guest is gone.
+            GuestLost: the guest or its X server is gone.
             MachineError: the connection is lost, or something was asked that takes a guest, and there is none.
             GuestCallError: an event or a request makes no sense; nothing was done.
         """
@@ -196,6 +196,11 @@ class VncDisplay(Display):
             by_guest.release(self._guest)
         self._input.release()
         self._connection.flush()
+
+    def recover(self) -> None:
+        """See ``Display.recover``."""
+        if self._guest is not None:
+            by_guest.recover(self._guest)
 
     def close(self) -> None:
         """Let go of what is held, and disconnect. Idempotent; never raises because the server is gone.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import resource
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +60,7 @@ def read(reader: str, data: bytes, what: str, *arguments: str) -> Any:
             raise CheckFailed(f"{what}: it could not be read within {WALL_SECONDS:g} s") from None
         finally:
             process.kill()
-    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGABRT):
+    if process.returncode < 0 or b"\nMemoryError" in errors:
         raise CheckFailed(f"{what}: it could not be read within {CPU_SECONDS} s and {MEMORY >> 30} GiB")
     if process.returncode:
         raise RuntimeError(f"the reader {reader!r} is broken: {errors.decode(errors='replace')[-1000:]}")

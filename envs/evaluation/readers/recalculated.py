@@ -55,7 +55,7 @@ def find_values(final: FinalState, source: TableSource, area: str) -> dict[str, 
     if source.file or not (inside or sheet.get("formulas")):
         return sheet
     key = f"recalculated:{source.limit}:{source.path}:{json.dumps(source.given)}"
-    data = final.read_once(key, lambda _: _calculate(final, source))
+    data = final.read_once(key, lambda _: _calculate_twice(final, source))
     if key not in final.scratch:
         final.scratch[key] = limited.read("spreadsheet", data, source.name, "xlsx")
     found = next((other for other in final.scratch[key]["sheets"] if other["name"] == sheet["name"]), None)
@@ -64,6 +64,14 @@ def find_values(final: FinalState, source: TableSource, area: str) -> dict[str, 
     known = {(cell[0], cell[1]): cell[4:] for cell in sheet["cells"]}
     cells = [[*cell[:4], *known.get((cell[0], cell[1]), (None, None))] for cell in found["cells"]]
     return {**sheet, "cells": cells}
+
+
+def _calculate_twice(final: FinalState, source: TableSource) -> bytes:
+    """Once more where it fails: only what fails again is the file's doing."""
+    try:
+        return _calculate(final, source)
+    except CheckFailed:
+        return _calculate(final, source)
 
 
 def _calculate(final: FinalState, source: TableSource) -> bytes:

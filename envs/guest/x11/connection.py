@@ -4,13 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import Xlib.protocol.display
 from Xlib import X, display, error
 
 from deskgym.envs.guest.errors import DisplayLost
+
+PATIENCE = 2.0
+"""Seconds without an answer after which something is done about it."""
+DEADLINE = 10.0
+"""Seconds without an answer after which the X server counts as lost."""
+_helpers: list[Callable[[float], None]] = []
+
+
+def when_stalled(help_: Callable[[float], None]) -> None:
+    """Have ``help_`` called, with the seconds so far, each ``PATIENCE`` seconds that the X server does not answer.
+
+    A client that grabs the server has it for itself, and keeps all others waiting for as long as it likes.
+    """
+    _helpers[:] = [help_]
+
+
+def _wait(
+    readers: Sequence[Any], writers: Sequence[Any], others: Sequence[Any], timeout: float | None = None
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """``select`` for python-xlib, which waits for an answer without end. Raises TimeoutError at ``DEADLINE``."""
+    if timeout is not None:
+        return select.select(readers, writers, others, timeout)
+    began = time.monotonic()
+    while not any(found := select.select(readers, writers, others, PATIENCE)):
+        waited = time.monotonic() - began
+        if waited >= DEADLINE:
+            raise TimeoutError(f"the X server has not answered for {waited:.0f} s")
+        for help_ in _helpers:
+            help_(waited)
+    return found
 
 
 def connect(name: str) -> Any:
@@ -35,6 +68,7 @@ class XConnection:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
         self._loop, self._name = loop, name
+        Xlib.protocol.display.select = types.SimpleNamespace(select=_wait, error=OSError)
         self._handlers: dict[int, list[Callable[[Any], None]]] = {}
         self._waiters: list[asyncio.Future[None]] = []
         self._on_connect: list[Callable[[], None]] = []

@@ -68,6 +68,11 @@ class Windows:
         names = ("_NET_SUPPORTING_WM_CHECK", "_NET_CLIENT_LIST")
         return all(self._x.property(self._x.root, name) is not None for name in names)
 
+    def forget_manager(self) -> None:
+        """The window manager has ended: what it said of itself is not to be taken for its successor's word."""
+        self._x.root.delete_property(self._x.atom("_NET_SUPPORTING_WM_CHECK"))
+        self._x.display.sync()
+
     def active(self) -> int:
         """The id of the active window, or 0."""
         value = self._x.property(self._x.root, "_NET_ACTIVE_WINDOW")
@@ -164,6 +169,15 @@ class Windows:
     def activate(self, number: int) -> None:
         """Ask the window manager to bring a window to the front and give it the focus."""
         self._ask(number, "_NET_ACTIVE_WINDOW", [2, X.CurrentTime, 0, 0, 0])
+
+    def show(self, number: int) -> None:
+        """Ask the window manager to show a window that is an icon, rolled up, or on another desktop."""
+        desktop = self._x.property(self._x.root, "_NET_CURRENT_DESKTOP")
+        if desktop is not None and len(desktop):
+            self._ask(number, "_NET_WM_DESKTOP", [int(desktop[0]), 2, 0, 0, 0])
+        for state in ("SHADED", "BELOW"):
+            self._ask(number, "_NET_WM_STATE", [0, self._x.atom(f"_NET_WM_STATE_{state}"), 0, 2, 0])
+        self.activate(number)
 
     def close(self, number: int) -> None:
         """Ask a window to close, as the button in its frame does."""

@@ -216,6 +216,11 @@ class SandboxMachine(Machine):
         return not has_ended(self._started.pidfd) and self._supervisor.alive
 
     @property
+    def host_lost(self) -> bool:
+        """Whether its supervisor has gone; see ``Machine.host_lost``."""
+        return self._supervisor is not None and not self._supervisor.alive
+
+    @property
     def init_pid(self) -> int:
         """The host's process id of the machine's PID 1, the guest.
 

@@ -16,6 +16,7 @@ class Files(dict):
         super().__init__(*args)
         self.reads: list[str] = []
         self.guest = self
+        self.host_lost, self.alive = False, True
 
     def stat(self, path: str) -> dict[str, Any]:
         if path not in self:

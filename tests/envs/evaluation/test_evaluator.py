@@ -1,6 +1,6 @@
 import pytest
 
-from deskgym.envs.errors import GuestLost
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError, ServiceError, SetupError
 from deskgym.envs.evaluation.checks.state import Reader, lookup
 from deskgym.envs.evaluation.checks.state import state as state_check
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed, Evaluator
@@ -42,6 +42,26 @@ def test_pass_fail_and_error(state) -> None:
     assert broken.score == 0 and not broken.success and broken.error == "broken: ZeroDivisionError: x"
     lost = Evaluator([raising(GuestLost("gone"))]).evaluate(state())
     assert lost.error and "guest_lost" in lost.error
+
+
+@pytest.mark.parametrize("error", [SetupError("hidden"), GuestCallError("no bus"), ServiceError("locked")])
+def test_what_cannot_be_read_is_a_fail_once_the_agent_has_acted(state, error) -> None:
+    final = state()
+    assert raising(error)(final).outcome == "error"
+    final.acted = True
+    assert raising(error)(final).outcome == "fail"
+
+
+def test_only_what_a_reading_raises_is_the_agents_doing(state) -> None:
+    def read(machine):
+        return {}["plots"]
+
+    final = state()
+    final.acted = True
+    reading = Check("read", lambda final: (final.read_once("plots", read), ""))
+    assert reading(final).outcome == "fail"
+    assert raising(KeyError("a mistake of the check"))(final).outcome == "error"
+    assert raising(MachineError("the host is full", "start_failed"))(final).outcome == "error"
 
 
 def test_a_failed_check_decides_whatever_another_could_not_say(state) -> None:
