@@ -70,7 +70,8 @@ class Windows:
 
     def forget_manager(self) -> None:
         """The window manager has ended: what it said of itself is not to be taken for its successor's word."""
-        self._x.root.delete_property(self._x.atom("_NET_SUPPORTING_WM_CHECK"))
+        for name in ("_NET_SUPPORTING_WM_CHECK", "_NET_CLIENT_LIST"):
+            self._x.root.delete_property(self._x.atom(name))
         self._x.display.sync()
 
     def active(self) -> int:
