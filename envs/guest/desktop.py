@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import StartFailed
-from deskgym.envs.guest.processes import Reaper, process_table
+from deskgym.envs.guest.processes import Reaper, process_table, uid_of
 from deskgym.envs.guest.services import Service, first_line
+from deskgym.envs.guest.undumpable import make_undumpable
 from deskgym.envs.guest.x11.framebuffer import Box, Framebuffer, union
 from deskgym.envs.guest.x11.server import XServer
 
@@ -100,6 +101,9 @@ class Desktop:
             await self._set_activation_environment()
             await self.executor.ready(DEADLINE)
             self.own = {seen.pid: seen.started for seen in process_table()}
+            for pid in self.own:
+                if self._config.uid is not None and uid_of(pid) == self._config.uid:
+                    make_undumpable(pid)
             self._mark("desktop")
         except BaseException:
             accessible.cancel()

@@ -280,6 +280,15 @@ def has_mark(pid: int, mark: bytes) -> bool:
         return False
 
 
+def uid_of(pid: int) -> int | None:
+    """Whose process it is; None when it is gone. The owner of its folder in /proc is another one as it likes."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(b"Uid:"))
+    except OSError:
+        return None
+
+
 def is_traced(pid: int) -> bool:
     """Whether a debugger holds the process."""
     try:

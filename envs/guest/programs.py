@@ -12,8 +12,9 @@ from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import LaunchFailed
 from deskgym.envs.guest.launched import Family, LaunchedPrograms
-from deskgym.envs.guest.processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn
+from deskgym.envs.guest.processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn, uid_of
 from deskgym.envs.guest.readiness import Conditions, wait_until_ready
+from deskgym.envs.guest.undumpable import make_undumpable
 
 LAST_WORDS = 8192
 
@@ -80,6 +81,9 @@ class Programs:
             waiting.cancel()
             failing.cancel()
             family.adopt()
+            if self._config.uid is not None:
+                for pid in family.members():
+                    make_undumpable(pid)
         while log.read():
             pass
         words = log.data.decode("utf-8", "replace").strip()
@@ -143,10 +147,7 @@ class Programs:
     def _is_agents(self, pid: int) -> bool:
         if self._config.uid is None:  # a process machine: what was started here has its mark
             return has_mark(pid, f"DESKGYM_MACHINE={self._config.marker}".encode()) and has_job(pid)
-        try:
-            return os.stat(f"/proc/{pid}").st_uid == self._config.uid
-        except OSError:
-            return False
+        return uid_of(pid) == self._config.uid
 
     def last_words(self, pid: int) -> dict[str, Any]:
         """The end of what a launched program wrote to stdout and stderr."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import KernelFailed
-from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.processes import process_table, uid_of
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock", "/var/crash", "/run/screen")
 """Where anybody may make files; ``tests/envs/guest/kernel/test_kernel_sandbox.py`` looks for others."""
@@ -159,12 +159,5 @@ def _ipc(kind: str, uid: int) -> list[int]:
 
 def processes_of(uid: int) -> set[int]:
     """The living processes of a user, this one and PID 1 never among them."""
-    found = set()
-    for seen in process_table():
-        if seen.state not in "ZX" and seen.pid not in (1, os.getpid()):
-            try:
-                if os.stat(f"/proc/{seen.pid}").st_uid == uid:
-                    found.add(seen.pid)
-            except OSError:
-                pass
-    return found
+    living = {seen.pid for seen in process_table() if seen.state not in "ZX"} - {1, os.getpid()}
+    return {pid for pid in living if uid_of(pid) == uid}

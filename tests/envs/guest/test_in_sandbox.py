@@ -41,7 +41,7 @@ def test_the_agent_cannot_touch_guest_or_display(act, sandbox):
     result = act(
         "import os\n"
         "for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit()):\n"
-        "    if os.stat(f'/proc/{pid}').st_uid == 0:\n"
+        "    if 'Uid:\\t0' in open(f'/proc/{pid}/status').read():\n"
         "        look = lambda: os.listdir(f'/proc/{pid}/fd')\n"
         "        for attempt in (lambda: os.kill(pid, 9), lambda: open(f'/proc/{pid}/mem', 'rb'), look):\n"
         "            try: attempt(); print('could', pid)\n"

@@ -92,6 +92,11 @@ print(libc.shmget(4711, 4096, 0o1666) >= 0, libc.semget(4712, 1, 0o1666) >= 0, l
 libc.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None)
 libc.syscall({add_key}, b"user", b"left", b"x", 1, {user_keyring})
 child = subprocess.Popen(["setsid", "sleep", "1000"])
+if os.fork() == 0:
+    os.setsid()
+    libc.prctl(4, 0)  # not dumpable: its folder in /proc is root's then
+    while True:
+        libc.pause()
 """
 LOOK = """
 import ctypes, errno, os
@@ -102,8 +107,9 @@ print(libc.mq_open(b"/left", os.O_RDWR), ctypes.get_errno() == errno.ENOENT)
 print(libc.syscall({keyctl}, {search}, {user_keyring}, b"user", b"left", 0))
 others = []
 for name in os.listdir("/proc"):
-    if name.isdigit() and os.stat(f"/proc/{{name}}").st_uid == os.getuid() and int(name) != os.getpid():
-        others.append(name)
+    if name.isdigit() and int(name) != os.getpid():
+        if f"Uid:\\t{{os.getuid()}}\\t" in open(f"/proc/{{name}}/status").read():
+            others.append(name)
 print(others)
 """
 

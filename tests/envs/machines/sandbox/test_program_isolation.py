@@ -1,5 +1,7 @@
 """The agent's code, the programs that are judged and the desktop's services run as one user, each out of reach."""
 
+import os
+
 import pytest
 
 from deskgym.envs.guest.step import CodeRequest
@@ -85,6 +87,30 @@ def test_nobody_touches_a_program_or_a_service_that_is_not_its_own(box, by):
         assert sorted(said.splitlines()) == sorted(name for pid, name in others(box) if pid in victims), said
     finally:
         box.guest.call("end_others", keep=[])
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="only there processes are made undumpable")
+def test_what_a_program_starts_does_not_touch_it(box):
+    """A program opens a link with what the home folder names, and so runs the agent's code as its child."""
+    box.put("/tmp/touch.py", TOUCH.encode())
+    serve = "touch /tmp/up; while [ ! -e /tmp/go ]; do sleep 0.05; done; python3 /tmp/touch.py $$ > /tmp/heard 2>&1; "
+    box.guest.launch(["sh", "-c", f"{serve} sleep 1000"], wait={"file": "/tmp/up"})
+    box.run(["sh", "-c", "touch /tmp/go; while ! grep -q . /tmp/heard; do sleep 0.05; done"])
+    assert box.get("/tmp/heard") == b"sh\n"
+    box.guest.call("end_others", keep=[])
+    assert "sleep" not in [name for _, name in others(box)]
+
+
+def test_a_process_of_the_agents_that_hides_from_debuggers_is_ended_too(box):
+    hide = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0); open('/tmp/hidden', 'w').close(); time.sleep(1000)"
+    act(
+        box,
+        f"import subprocess, os, time; subprocess.Popen(['python3', '-c', {hide!r}])\n"
+        "while not os.path.exists('/tmp/hidden'): time.sleep(0.02)",
+    )
+    assert "python3" in [name for _, name in others(box)]
+    box.guest.call("end_others")
+    assert "python3" not in [name for _, name in others(box)]
 
 
 def test_what_the_agent_starts_itself_it_may_trace(box):
