@@ -17,6 +17,7 @@ from hypothesis.extra import pandas as frames
 
 from deskgym.task_suites.table_analysis.guest.comparators import answers, compare, decode_value
 from deskgym.task_suites.table_analysis.guest.comparators.carried import carried
+from deskgym.task_suites.table_analysis.guest.comparators.comparing import compare_results
 from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError
 from deskgym.task_suites.table_analysis.guest.results import take
 from deskgym.task_suites.table_analysis.guest.results.encode import encode
@@ -182,3 +183,11 @@ STANDARD = st.recursive(
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_value_of_the_standard_library_comes_back(value: Any) -> None:
     assert same(value, trip(value))
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("value", [object(), [1, {"a": lambda: 1}]], ids=["alone", "inside"])
+def test_a_reference_that_cannot_be_compared_is_an_error_and_no_zero(value: Any, mode: str) -> None:
+    taken = take({"x": value}, {"x": {"type": "value"}})
+    with pytest.raises(ValueError, match="cannot be compared"):
+        compare_results(taken, taken, [{"name": "x", "kind": "value"}], mode)

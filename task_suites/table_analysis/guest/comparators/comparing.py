@@ -11,6 +11,7 @@ from typing import Any
 
 from deskgym.task_suites.table_analysis.guest.comparators.decode import answers, decode, decode_value
 from deskgym.task_suites.table_analysis.guest.comparators.rules import GoldError, Rules, rules_of
+from deskgym.task_suites.table_analysis.guest.results.value_format import Opaque
 
 MODES = ("corrected", "paper")
 KINDS = ("dataframe", "series", "list", "dict", "tuple", "value", "plot", "function", "model")
@@ -142,7 +143,14 @@ def _got(answer: Mapping[str, Any], name: str) -> tuple[Any, str]:
 
 
 def _golds(gold: bytes | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    return decode(gold) if isinstance(gold, bytes) else gold
+    return decode(gold, _identified) if isinstance(gold, bytes) else gold
+
+
+def _identified(opaque: Opaque) -> Opaque:
+    """A part of the reference's result that could not be sent, if two of its text are the same thing."""
+    if not opaque.comparable:
+        raise GoldError(f"a result of type {opaque.kind} cannot be compared: {opaque.text}")
+    return opaque
 
 
 def _verdict(intent: Mapping[str, Any], correct: bool, message: str) -> dict[str, Any]:

@@ -82,14 +82,18 @@ def answers(data: bytes) -> dict[str, dict[str, Any]]:
     return {str(name): answer for name, answer in found.items()}
 
 
-def decode(data: bytes) -> dict[str, dict[str, Any]]:
+def decode(data: bytes, restore: Callable[[Opaque], Any] = lambda opaque: opaque) -> dict[str, dict[str, Any]]:
     """What ``taking.take`` gave: ``{name: {"ok": value} | {"missing": True} | {"error": text}}``.
+
+    Args:
+        data: the bytes.
+        restore: what stands for a value that could not be sent.
 
     Raises:
         ValueError: it is not of ``take``, or a value in it is not of ``encode``.
     """
     return {
-        name: {key: decode_value(value) if key == "ok" else value for key, value in answer.items()}
+        name: {key: decode_value(value, restore) if key == "ok" else value for key, value in answer.items()}
         for name, answer in answers(data).items()
     }
 
