@@ -166,6 +166,9 @@ def test_killed_at_rest(make, victim):
     kill(find(env.machine.init_pid, victim))
     info = play_out(env)
     assert info.get("fault", {}).get("kind") == DEADLY.get(victim), info
+    if victim in DEADLY:  # the agent has acted, and could have done all but one
+        cause = "infrastructure" if victim == "supervisor" else "agent"
+        assert info["fault"]["cause"] == cause and env.stats[f"faults_by_{cause}"] == 1
     plays(env)
     plays(env)
     assert env.stats["faults"] >= (victim in DEADLY)

@@ -36,6 +36,7 @@ def keep(final: FinalState) -> dict[str, Any]:
         "task": final.task_id,
         "seed": final.seed,
         "steps": final.steps,
+        "acted": final.acted,
         "reads": {key: _kept_read(value, failure) for key, (value, failure) in final.reads.items()},
     }
 
@@ -55,6 +56,7 @@ def _kept_read(value: Any, failure: Exception | None) -> dict[str, Any]:
 def restore(data: Mapping[str, Any]) -> FinalState:
     """The final state that ``keep`` kept. What was not kept raises a MachineError when a check reads it."""
     final = FinalState(KeptMachine(), data["stop"], data["answer"], data["task"], data["seed"], data["steps"])
+    final.acted = data.get("acted", False)
     for key, read in data["reads"].items():
         if "raised" in read:
             final.reads[key] = (None, _exception(**read["raised"]))

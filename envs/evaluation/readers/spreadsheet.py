@@ -19,6 +19,7 @@ from typing import Any
 os.environ["OPENPYXL_LXML"] = "False"  # with defusedxml the standard library's parser expands nothing
 
 import openpyxl
+from openpyxl.drawing.spreadsheet_drawing import SpreadsheetDrawing
 from openpyxl.formatting.formatting import ConditionalFormatting
 from openpyxl.styles.colors import COLOR_INDEX
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter
@@ -284,6 +285,21 @@ def title(of: Any) -> str | None:
         return "\n".join("".join(run.t or "" for run in line.r or ()) for line in text.rich.p).strip()
     stored = getattr(getattr(text, "strRef", None), "strCache", None)
     return " ".join(str(point.v) for point in stored.pt) if stored else None
+
+
+def _seen_charts(drawing: Any, charts: Any = SpreadsheetDrawing._chart_rels.fget) -> list[Any]:
+    """The charts that openpyxl finds, without those that nobody sees: it forgets whether they are hidden."""
+    for kind in ("absoluteAnchor", "oneCellAnchor", "twoCellAnchor"):
+        setattr(drawing, kind, [anchor for anchor in getattr(drawing, kind) if not _is_hidden(anchor.graphicFrame)])
+    return list(charts(drawing))
+
+
+def _is_hidden(frame: Any) -> bool:
+    about = getattr(getattr(frame, "nvGraphicFramePr", None), "cNvPr", None)
+    return bool(getattr(about, "hidden", False))
+
+
+SpreadsheetDrawing._chart_rels = property(_seen_charts)
 
 
 def chart_data(chart: Any) -> dict[str, Any]:

@@ -283,7 +283,9 @@ def test_reads_that_raised_raise_the_same_again():
     ]
     for k, error in enumerate(errors):
         final.reads[str(k)] = (None, error)
+    final.acted = True
     again = restore(json.loads(json.dumps(keep(final))))
+    assert again.acted  # what raised is the agent's doing then, too
     for k, error in enumerate(errors[:4]):
         with pytest.raises(type(error)) as caught:
             again.read_once(str(k), lambda machine: None)

@@ -97,6 +97,7 @@ def test_what_the_agent_made_unreadable_fails_and_is_no_error(desktop) -> None:
     desktop.companions["shop"].execute("DROP TABLE orders; CREATE TABLE orders (it)")
     final = FinalState(desktop, "done")
     assert [one(final).outcome for one in checks] == ["fail", "fail", "error"]
+    assert wrong(FinalState(desktop, "done", acted=True)).outcome == "fail"  # the column may have been a hook's
 
 
 @pytest.mark.sandbox

@@ -1,6 +1,7 @@
 """Checks of formulas, formats, charts and pivot tables: in a workbook of ours, and as LibreOffice writes it again."""
 
 import io
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -140,6 +141,16 @@ def test_conditional_formats_and_validations(final) -> None:
     assert run(final, "sheet.validation", range="A2:A9", type="list", has=entries)[0]
     assert run(final, "sheet.validation", range="B2:B9", type="whole", operator="between", values=[1, 500])[0]
     assert not run(final, "sheet.validation", range="B2:B9", type="whole", values=[1, 50])[0]
+
+
+def test_a_hidden_chart_is_none(state) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(made())) as source, zipfile.ZipFile(out, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name).replace(b'cNvPr id="1"', b'cNvPr hidden="1" id="1"'))
+    hidden = state(**{"s.xlsx": out.getvalue()})
+    assert not run(hidden, "sheet.chart", type="column")[0]
+    assert run(hidden, "sheet.chart", type="line")[0]
 
 
 def test_charts(final) -> None:
