@@ -49,7 +49,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
 
 def _print_cells(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich import box
-    from rich.padding import Padding
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
@@ -70,7 +70,9 @@ def _print_cells(console: Console, title: str, columns: Sequence[str], rows: Seq
     for first, *others in rows:
         console.print(styled(first), soft_wrap=True)
         named = [Text(f"{name}: ").append(styled(cell)) for name, cell in zip(columns[1:], others, strict=True) if cell]
-        console.print(Padding(Text(", ").join(named), (0, 0, 0, 2)))
+        below = Text(", ").join(named)
+        for line in below.wrap(console, max(console.width - 2, *map(cell_len, below.plain.split()), 1)):
+            console.print(Text("  ").append(line), soft_wrap=True)
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:

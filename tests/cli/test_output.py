@@ -7,7 +7,7 @@ import time
 from contextlib import redirect_stdout
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from deskgym.cli.output import print_table, pulse
@@ -41,6 +41,7 @@ def test_other_columns_give_way_where_the_ids_leave_room(monkeypatch, capsys):
 
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=3), width=st.integers(20, 300))
+@example(rows=[("", "", ":" * 19)], width=20)
 def test_no_word_is_broken(rows, width):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("COLUMNS", str(width))
