@@ -106,6 +106,7 @@ class AccessibleProgram:
 
         Raises:
             SetupError: it runs, and did not answer in time.
+            GuestCallError: kind ``"ForeignPeer"``: its process has become another program since, or is traced.
             GuestLost: the guest's answer makes no sense.
         """
         end = Deadline(deadline, self.machine.slowness)

@@ -52,6 +52,19 @@ def test_a_script_that_starts_the_program_is_the_program(machine, guest):
     assert AccessibleProgram(machine, "jotter").tree() is None
 
 
+def test_the_tree_of_a_process_that_became_another_program_is_not_believed(machine, guest):
+    machine.put("/home/user/forged.txt", b"forged")
+    script = "mousepad --disable-server /home/user/note.txt & trap 'kill %1; exec mousepad --disable-server /home/user/"
+    script += "forged.txt' USR1; while :; do sleep 0.05; done"
+    pid = guest.launch(["bash", "-c", script], wait=EDITOR, timeout=60)["pid"]
+    assert AccessibleProgram(machine, "bash").tree().find("text").text == "a note"
+    machine.run(["kill", "-USR1", str(pid)])
+    becomes(lambda: any("forged" in window["title"] for window in guest.windows()))
+    with pytest.raises(GuestCallError, match=f"mousepad \\({pid}\\) runs another program now") as refused:
+        AccessibleProgram(machine, "bash").tree()
+    assert refused.value.kind == "ForeignPeer"
+
+
 def test_a_program_outlives_the_script_that_started_it(machine, guest):
     pid = guest.launch(["bash", "-c", "mousepad --disable-server & exit 0"], wait=EDITOR, timeout=60)["pid"]
     becomes(lambda: pid not in pids(guest, "bash"))
