@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.kalgebra import state
 from deskgym.task_suites.programs.kalgebra.gold import reference_curve, reference_surface
-from deskgym.task_suites.programs.kalgebra.language.ast import Expression, ExpressionError
+from deskgym.task_suites.programs.kalgebra.language.ast import Call, Expression, ExpressionError, Function, Number
 from deskgym.task_suites.programs.kalgebra.language.evaluator import CONSTANTS, evaluate
 from deskgym.task_suites.programs.kalgebra.language.parser import parse
 from deskgym.task_suites.programs.kalgebra.language.plots import Plot, displayed_curves, matches, surface
@@ -22,6 +24,8 @@ from deskgym.task_suites.programs.kalgebra.program import KAlgebra
 Points = Mapping[tuple[float, ...], bool]
 T = TypeVar("T")
 _NUMBER = re.compile(r"[\s\d.,+e-]*")
+PLACES = 12
+"""At how many arguments a function is compared."""
 _NOT_RUNNING = "KAlgebra is not running any more"
 
 
@@ -39,6 +43,11 @@ def _of(final: FinalState, read: Callable[[KAlgebra], T], machine: Machine) -> T
         final.scratch["kalgebra"] = KAlgebra.find(machine)
     kalgebra: KAlgebra | None = final.scratch["kalgebra"]
     return None if kalgebra is None else read(kalgebra)
+
+
+def _secret(final: FinalState) -> int:
+    """Draws where functions are compared; nobody knows it before the episode ends, and recordings keep it."""
+    return final.read_once("kalgebra.places", lambda machine: secrets.randbits(64))
 
 
 def _variables(final: FinalState) -> dict[str, Expression]:
@@ -68,7 +77,7 @@ def curve_(
         resolution: the graph's resolution, one of ``state.RESOLUTIONS``' numbers.
         shown: whether its box is checked, so that it is drawn.
     """
-    reference = reference_curve(like)
+    reference = reference_curve(like, _secret(final))
     return _plotted(final, lambda curves: any(map(reference.fits, curves)), like, color, resolution, shown)
 
 
@@ -126,7 +135,7 @@ def surface_(final: FinalState, like: str, style: str | None = None) -> Outcome:
         like: the reference as KAlgebra's text, such as ``"(x,y)->x*y"``.
         style: ``"Dots"``, ``"Lines"`` or ``"Solid"``.
     """
-    return _spanned(final, reference_surface(like).fits, like, style)
+    return _spanned(final, reference_surface(like, _secret(final)).fits, like, style)
 
 
 def spanned(final: FinalState, points: Points, style: str | None = None) -> Outcome:
@@ -205,22 +214,44 @@ def _bare(text: str) -> str:
 
 
 def function_variable(
-    final: FinalState, name: str, at: list[list[float]], equals: list[float], within: float = 1e-6
+    final: FinalState,
+    name: str,
+    at: list[list[float]] | None = None,
+    equals: list[float] | None = None,
+    within: float = 1e-6,
+    like: str | None = None,
 ) -> Outcome:
-    """A variable holds a function with these values: ``equals[k]`` at the arguments ``at[k]``."""
+    """A variable holds a function with the values of another, or with given ones.
+
+    Args:
+        final: the final state.
+        name: of the variable.
+        at: arguments.
+        equals: ``equals[k]`` is the value at the arguments ``at[k]``.
+        within: absolute tolerance of values, relative where they are above 1.
+        like: the function that it must be, such as ``"x->x^2"``; compared where the agent cannot know.
+    """
     text = _variable(final, name)
     if text is None:
         return False, f"there is no variable {name!r}"
     variables = _variables(final)
-    for arguments, wanted in zip(at, equals, strict=True):
+    places, wanted = list(at or []), list(equals or [])
+    if like is not None:
+        function, rng = parse(like), random.Random(_secret(final))
+        if not isinstance(function, Function):
+            raise ValueError(f"like: {like!r} is no function; legal is a lambda such as 'x->x^2'")
+        for _ in range(PLACES):
+            places.append([rng.uniform(-8, 8) for _ in function.parameters])
+            wanted.append(cast("float", evaluate(Call(function, tuple(map(Number, places[-1]))))))
+    for arguments, want in zip(places, wanted, strict=True):
         call = f"{name}({', '.join(format(argument, '.17g') for argument in arguments)})"
         try:
             got = evaluate(parse(call), variables)
         except ExpressionError as error:
             return False, f"{name} = {text}: {call} fails: {error}"
-        if not isinstance(got, (int, float)) or abs(got - wanted) > within:
-            return False, f"{name} = {text}: {call} is {got}, {wanted} wanted"
-    return True, f"{name} = {text} has all {len(equals)} values"
+        if not isinstance(got, (int, float)) or not abs(got - want) <= within * max(1.0, abs(want)):
+            return False, f"{name} = {text}: {call} is {got}, {want} wanted"
+    return True, f"{name} = {text} has all {len(wanted)} values"
 
 
 def front(

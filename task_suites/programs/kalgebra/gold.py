@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,8 +17,6 @@ from deskgym.task_suites.programs.kalgebra.language.values import Value, Vector
 
 Points = dict[tuple[float, ...], bool]
 
-_XS = (-7.3, -5.9, -4.1, -3.2, -2.3, -1.4, -0.65, -0.2, 0.35, 0.9, 1.7, 2.6, 3.8, 5.2, 6.6, 8.1)
-_ANGLES = tuple(0.13 + 0.41 * k for k in range(15))
 _OFF = (0.37, -0.61, 1.9)  # how far off a point is moved, in turn
 _RANGE = 12.0  # implicit curves are looked for this far from the origin
 _MOST = 1e6  # larger values are left out: they say little about the shape
@@ -44,39 +43,55 @@ class Reference:
         return bool(points) and all(plot.contains(point) is wanted for point, wanted in points.items())
 
 
+class _Places:
+    """Where a reference is looked at: drawn by a seed, one in each of equal parts, so that they lie everywhere.
+
+    An agent that knew them could plot anything that passes there.
+    """
+
+    def __init__(self, seed: int) -> None:
+        rng = random.Random(seed)
+        self.xs = [k - 8 + rng.uniform(0.05, 0.95) for k in range(16)]
+        self.angles = [0.41 * (k + rng.uniform(0.05, 0.95)) for k in range(15)]
+        self.plane = list(zip(self.xs, rng.sample(self.xs, len(self.xs)), strict=True))
+
+
 @lru_cache(maxsize=256)
-def reference_curve(text: str) -> Reference:
+def reference_curve(text: str, seed: int) -> Reference:
     """Points of a 2D plot given as KAlgebra's text.
+
+    Args:
+        text: the plot.
+        seed: draws where it is looked at.
 
     Raises:
         ExpressionError: it is none, or too few points of it are found to tell it from others.
     """
-    plot = curve(text)
+    plot, places = curve(text), _Places(seed)
     if plot.kind == "polar":
         radius = _value(plot)
-        on_polar = [(angle, radius(angle)) for angle in _ANGLES if _usable(radius(angle))]
+        on_polar = [(angle, radius(angle)) for angle in places.angles if _usable(radius(angle))]
         on = [(r * math.cos(angle), r * math.sin(angle)) for angle, r in on_polar]
         return Reference(_labelled(plot, on, check=False), _labelled(plot, on_polar))
     if plot.kind == "y=f(x)":
         value = _value(plot)
-        return Reference(_labelled(plot, [(x, value(x)) for x in _XS if _usable(value(x))]), {})
+        return Reference(_labelled(plot, [(x, value(x)) for x in places.xs if _usable(value(x))]), {})
     if plot.kind == "x=f(y)":
         value = _value(plot)
-        return Reference(_labelled(plot, [(value(y), y) for y in _XS if _usable(value(y))]), {})
+        return Reference(_labelled(plot, [(value(y), y) for y in places.xs if _usable(value(y))]), {})
     if plot.kind == "parametric":
-        return Reference(_labelled(plot, list(_parametric(plot))), {})
+        return Reference(_labelled(plot, list(_parametric(plot, places.angles))), {})
     if plot.kind == "implicit":
         difference = _value(plot, ("x", "y"))
-        on = [(x, y) for x in _XS for y in zeros(lambda y, x=x: difference(x, y), -_RANGE, _RANGE)]  # type: ignore[misc]
+        on = [(x, y) for x in places.xs for y in zeros(lambda y, x=x: difference(x, y), -_RANGE, _RANGE)]  # type: ignore[misc]
         return Reference(_labelled(plot, on), {})
     raise ExpressionError(f"points of a {plot.kind} plot are not worked out here: {text!r}")
 
 
 @lru_cache(maxsize=256)
-def reference_surface(text: str) -> Reference:
+def reference_surface(text: str, seed: int) -> Reference:
     """Points of a 3D plot given as KAlgebra's text; see ``reference_curve``."""
-    plot = surface(text)
-    plane = [(_XS[k], _XS[(5 * k + 3) % len(_XS)]) for k in range(len(_XS))]
+    plot, plane = surface(text), _Places(seed).plane
     if plot.kind == "z=f(x,y)":
         height = _value(plot, ("x", "y"))
         return Reference(_labelled(plot, [(x, y, height(x, y)) for x, y in plane if _usable(height(x, y))]), {})
@@ -100,8 +115,8 @@ def _value(plot: Plot, names: tuple[str, ...] | None = None) -> Callable[..., fl
     return compute
 
 
-def _parametric(plot: Plot) -> Iterator[tuple[float, float]]:
-    for t in _ANGLES:
+def _parametric(plot: Plot, times: Sequence[float]) -> Iterator[tuple[float, float]]:
+    for t in times:
         point = _result(plot, (t,))
         if isinstance(point, Vector) and len(point.items) == 2:
             x, y = point.items

@@ -76,7 +76,7 @@ def test_one_word_is_right_and_the_words_alone_do_not_tell_which(family):
         if "name" in task.params:
             assert task.vocabulary.count(f"{task.params['name']}:={task.params['value']}") == 1
         if "right" in task.params:
-            gold = reference_curve(f"x->{task.params['right']}")
+            gold = reference_curve(f"x->{task.params['right']}", seed)
             curves = [word for word in task.vocabulary if ":=" not in word]
             fits = [word for word in curves if any(map(gold.fits, displayed_curves(f"x->{word}", {})))]
             assert fits == [task.params["right"]]
