@@ -43,6 +43,11 @@ class Conversation(Dialogue):
         """The turn that it is at; the last one when it is over."""
         return self.turns[min(len(self.outcomes), len(self.turns) - 1)]
 
+    @property
+    def about_plot(self) -> bool:
+        """See ``Dialogue``."""
+        return not self.over and self.present.turn.action == "plot_qa"
+
     def texts(self) -> dict[str, str]:
         """See ``Dialogue``."""
         prepared = self.present

@@ -70,6 +70,11 @@ class Dialogue(ABC):
         """Judge the present turn and go on to the next; gives the reward. Never raises: see ``verdict.error``."""
 
     @property
+    def about_plot(self) -> bool:
+        """Whether the present turn asks about a picture."""
+        return False
+
+    @property
     def over(self) -> bool:
         """Whether all turns have been judged."""
         return len(self.outcomes) == self._count

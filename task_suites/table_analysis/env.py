@@ -16,6 +16,9 @@ from deskgym.task_suites.table_analysis.dialogue import Dialogue, DialogueTask
 
 TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
 """The longest text of each text observation, in characters."""
+PLOT_QA = ".plot_qa"
+"""How ids of tasks end that ask about a picture."""
+LEFT_OUT = "(The picture is the observation `plot`, which is left out here. The code that drew it is in the dialogue.)"
 _ASK = re.compile(r"\AASK[ \t]+(.+)\Z", re.DOTALL)
 
 
@@ -63,7 +66,8 @@ class TableAnalysisEnv(KernelEnv):
         questions: how many questions are answered per turn; the paper allows one.
         options: see ``KernelEnv``. The observations are ``instruction`` (the query and where its results belong),
             ``dialogue`` (what was said and run so far), ``tables`` (schemas and heads), ``library`` (documentation of
-            the private library), ``feedback`` and ``plot``; a stage is a turn.
+            the private library), ``feedback`` and ``plot``; a stage is a turn. Where all of ``task`` ask about a
+            picture (``"*.plot_qa"``), ``plot`` is one of the default observations.
 
     Raises:
         TaskError: the task or split is unknown.
@@ -93,6 +97,8 @@ class TableAnalysisEnv(KernelEnv):
                 raise TypeError(f"{drawn.id} is no task of a dialogue")
             return drawn.begin(user, questions)
 
+        if options.get("observation") is None and str(options.get("task")).partition("#")[0].endswith(PLOT_QA):
+            options["observation"] = (*TEXTS, "plot")
         super().__init__(suite, begin, actions=DialogueActions(), texts=TEXTS, **options)
 
     @property
@@ -105,6 +111,12 @@ class TableAnalysisEnv(KernelEnv):
             return super()._carry_out(performed)
         self._feedback = f"User: {cast(Dialogue, self._present()).ask(performed.words)}"
         return None
+
+    def _observe(self) -> dict[str, Any]:
+        found = super()._observe()
+        if "instruction" in found and "plot" not in found and cast(Dialogue, self._present()).about_plot:
+            found["instruction"] += f"\n\n{LEFT_OUT}"
+        return found
 
     def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
         info = super()._info(timing)

@@ -153,12 +153,12 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
         return {} if place is None else file.turns[place.turn].equivalent_mutants
 
     def questions(self, task_id: str, seeds: Iterable[int]) -> list[Question]:
-        """The questions of a choice's instances; see ``core.verify.blind_rules``."""
+        """The questions of a choice's instances; see ``core.verify.blind_rules``. Private modes ask the same ones."""
         from deskgym.task_suites.core.verify.blind_rules import Question
 
         file, place = self.templates[task_id]
         found: list[Question] = []
-        for seed in seeds if place is not None and file.turns[place.turn].action else ():
+        for seed in seeds if place is not None and place.mode == "action" and file.turns[place.turn].action else ():
             with suppress(TooFewOptions):
                 (turn,) = self._instance(task_id, seed).turns
                 assert turn.choice is not None

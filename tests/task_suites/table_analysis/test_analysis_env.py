@@ -296,3 +296,17 @@ def test_a_machine_that_dies_truncates_and_the_next_reset_mends_it(env):
     assert info["fault"]["kind"]
     env.reset(seed=1, options={"task": "penguins/ines/normal/mean-mass"})
     assert play(env, env.unwrapped.oracle())[1] == 1.0
+
+
+def test_a_task_about_a_picture_shows_it_or_says_that_it_does_not():
+    task = "penguins/ines/action/second-heaviest-class.plot_qa"
+    env = make(task=task)
+    observation, _ = env.reset(seed=3)
+    assert "plot" in observation and (observation["plot"] != 255).any()
+    assert "left out here" not in observation["instruction"]
+    env.close()
+    env = make(task="penguins/ines/action/*", observation=["instruction", "dialogue"])
+    observation, _ = env.reset(options={"task": f"{task}#3"})
+    assert "the observation `plot`, which is left out here" in observation["instruction"]
+    assert "plt" in observation["dialogue"] and observation in env.observation_space
+    env.close()
