@@ -62,8 +62,12 @@ def _own_agent(name: str, module: str, attribute: str) -> Agent:
         hint = near(name, (f"constant:{attribute}", f"wrong:{attribute}"))
         legal = ", ".join(NAMES)
         raise ValueError(f"agent {name!r}: there is no module {error.name!r}; legal are {legal}{hint}") from error
-    except AttributeError as error:
+    except (AttributeError, TypeError) as error:  # the second is of a module's name that begins with a dot
         raise ValueError(f"agent {name!r}: {error}") from error
+    if not callable(made):
+        raise ValueError(
+            f"agent {name!r} is a {type(made).__name__}; legal is a class, or a function that gives an agent"
+        )
     agent = made()
     if not isinstance(agent, Agent):
         raise ValueError(f"agent {name!r} needs the methods reset(env, observation, info) and act(observation)")

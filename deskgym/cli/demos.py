@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
+from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.cli.run import matching
 from deskgym.cli.tasks import describe
@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tasks(parser)
     parser.add_argument("--task", metavar="GLOB", help="a task id or a glob over ids (default: all)")
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="of each task (default: 1)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first episode's seed (default: 0)")
+    parser.add_argument(
+        "--seed", type=seed_number, default=0, metavar="S", help="the first episode's seed (default: 0)"
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that play at once (default: 1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the dataset, as MINARI_DATASETS_PATH")
     parser.add_argument("--id", metavar="ID", help="id of the dataset (default: deskgym/SUITE-ACTION-v0)")

@@ -108,6 +108,13 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     return kwargs
 
 
+def seed_number(text: str) -> int:
+    """A seed, for argparse."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"seed {text!r}; legal is a whole number from 0 up")
+    return int(text)
+
+
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.partition("x")
     if not (width.isdecimal() and height.isdecimal()):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
+from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.tasks import describe
 
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", default="oracle", help=agents)
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="the first episode's seed (default: 0)")
+    parser.add_argument(
+        "--seed", type=seed_number, default=0, metavar="S", help="the first episode's seed (default: 0)"
+    )
     parser.add_argument(
         "--instances", action="store_true", help="with --all: the instances #S, #S+1, ... of each task, none is drawn"
     )

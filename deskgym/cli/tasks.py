@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the list."""
     if arguments.suite is None:
+        if arguments.split or arguments.source or arguments.path:
+            raise ValueError("--split, --source and --path are of one suite's tasks: name a SUITE")
         return _suites(arguments.json)
     source = tasks_of(arguments)
     rows = [describe(source, task_id) for task_id in source.ids(arguments.split)]

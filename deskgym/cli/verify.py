@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, tasks_of
+from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.cli.run import matching
 from deskgym.cli.tasks import describe, print_unsupported
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tasks(parser, suite_needed=False)
     parser.add_argument("--task", metavar="GLOB", help="a task id or a glob over ids (default: all)")
     parser.add_argument("--resets", type=int, metavar="N", help="episodes per attempt (default: 3; of a mutant 1)")
-    parser.add_argument("--seed", type=int, metavar="S", help="the first reset's seed (default: 0), or the sample's")
+    parser.add_argument(
+        "--seed", type=seed_number, metavar="S", help="the first reset's seed (default: 0), or the sample's"
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that play at once (default: 1)")
     parser.add_argument("--all", action="store_true", help="play the tasks too whose proof in the ledger still holds")
     parser.add_argument(

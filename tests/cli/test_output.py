@@ -40,6 +40,7 @@ def test_other_columns_give_way_where_the_ids_leave_room(monkeypatch, capsys):
 
 
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@example(rows=[("", "", ":" * 19)], width=20)
 @given(rows=st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=3), width=st.integers(20, 300))
 @example(rows=[("", "", ":" * 19)], width=20)
 def test_no_word_is_broken(rows, width):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import time
@@ -50,7 +51,8 @@ class RecordEpisode(MachineWrapper):
             is kept, because its results are compared in a machine.
 
     Raises:
-        RecordingError: the disk does not take it; from ``reset``, ``step`` or ``close``, once per error.
+        RecordingError: the folder cannot be written to; or, from ``reset``, ``step`` or ``close`` and once per error,
+            the disk does not take it.
 
     Examples:
         >>> import gymnasium as gym, deskgym
@@ -63,6 +65,9 @@ class RecordEpisode(MachineWrapper):
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)
         self.folder = Path(folder)
+        there = next(path for path in (self.folder.absolute(), *self.folder.absolute().parents) if path.exists())
+        if not (there.is_dir() and os.access(there, os.W_OK)):
+            raise RecordingError(f"cannot record into {folder}: {there} is not a folder that you can write to")
         self.keep_state = keep_state
         self.episode_folder: Path | None = None
         self._writer: RecordingWriter | None = None

@@ -206,10 +206,8 @@ def test_no_thread_stays_behind(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
-    env = make(tmp_path / "file" / "out")
-    with pytest.raises(RecordingError, match="cannot record into"):
-        env.reset(seed=1)
-    env.close()
+    with pytest.raises(RecordingError, match="cannot record into .*file is not a folder that you can write to"):
+        make(tmp_path / "file" / "out")  # before a machine is started
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
