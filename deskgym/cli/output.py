@@ -60,7 +60,7 @@ def _print_cells(console: Console, title: str, columns: Sequence[str], rows: Seq
     if widths is not None:
         table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for column, width in zip(columns, widths, strict=True):
-            table.add_column(column, width=width)
+            table.add_column(column, width=width, overflow="fold")  # of wide characters, rich counts a space too many
         for row in rows:
             table.add_row(*map(styled, row))
         console.print(table)

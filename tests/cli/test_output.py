@@ -43,6 +43,7 @@ def test_other_columns_give_way_where_the_ids_leave_room(monkeypatch, capsys):
 @example(rows=[("", "", ":" * 19)], width=20)
 @given(rows=st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=3), width=st.integers(20, 300))
 @example(rows=[("", "", ":" * 19)], width=20)
+@example(rows=[("", "", ": 漢 :")], width=20)
 def test_no_word_is_broken(rows, width):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("COLUMNS", str(width))
