@@ -310,3 +310,16 @@ def test_a_task_about_a_picture_shows_it_or_says_that_it_does_not():
     assert "the observation `plot`, which is left out here" in observation["instruction"]
     assert "plt" in observation["dialogue"] and observation in env.observation_space
     env.close()
+
+
+@pytest.mark.parametrize("code", ["pass", "x = = 1"])
+def test_what_the_history_has_saved_is_no_result(code: str):
+    """The wrong code of an update_code turn has set the very variables that are asked for."""
+    env = make(task="*/*/action/*.update_code", observation=["feedback"])
+    for seed in range(3):
+        env.reset(seed=seed)
+        turn = env.unwrapped.task.turns[0]
+        assert all(intent.name in turn.history[-1].code for intent in turn.intents)
+        *_, reward, _, _, info = play(env, [code, "DONE"])
+        assert reward == 0 and all(check["outcome"] == "fail" for check in info["verdict"]["checks"])
+    env.close()
