@@ -88,12 +88,12 @@ d.sync()
 while True:
     time.sleep(9)
 """
-_GRAB_SERVER = _GRAB.format("grab_server()")
+GRAB_SERVER = _GRAB.format("grab_server()")
 _GRAB_KEYBOARD = _GRAB.format("screen().root.grab_keyboard(1, X.GrabModeSync, X.GrabModeSync, 0)")
 _GRAB_POINTER = _GRAB.format("screen().root.grab_pointer(1, 0, X.GrabModeSync, X.GrabModeSync, 0, 0, 0)")
-_DAEMON = _GRAB_SERVER.replace("d =", "if os.fork(): os._exit(0)\nos.setsid()\nd =", 1)
+_DAEMON = GRAB_SERVER.replace("d =", "if os.fork(): os._exit(0)\nos.setsid()\nd =", 1)
 GRABBED = {
-    "server": f"{X}behind({_GRAB_SERVER!r})",
+    "server": f"{X}behind({GRAB_SERVER!r})",
     "server by a daemon": f"{X}behind({_DAEMON!r})",
     "keyboard": f"{X}behind({_GRAB_KEYBOARD!r})",
     "pointer": f"{X}behind({_GRAB_POINTER!r})",

@@ -83,6 +83,16 @@ def test_a_grabbed_server_costs_the_step_a_few_seconds(kalgebra):
     assert kalgebra.unwrapped.stats["faults_by_infrastructure"] == 0
 
 
+def test_a_launched_program_that_grabs_the_server_is_ended_at_last(kalgebra):
+    kalgebra.reset(seed=1)
+    path = {"PYTHONPATH": "/opt/deskgym/guest"}
+    kalgebra.unwrapped.machine.guest.call("launch", argv=["python3", "-c", attacks.GRAB_SERVER], env=path)
+    kalgebra.step("import time; time.sleep(2)")
+    kalgebra.step("pass")
+    verdict = kalgebra.step("DONE")[4]["verdict"]
+    assert verdict["error"] is None and "not running any more" in verdict["checks"][1]["message"]
+
+
 @pytest.mark.timeout(600)
 def test_whatever_lies_at_the_files_place_is_a_fail(calc):
     names = [name for name in attacks.PLANTED if not counts(calc, attacks.plant(name, "~/orders.xlsx"))]
