@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.extras import needs_extra
 from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
@@ -48,7 +49,8 @@ def build_libraries(names: tuple[str, ...]) -> Path:
 
 def _with_requirements(names: Sequence[str]) -> list[metadata.Distribution]:
     """The distributions and what they require here, without extras, sorted by name."""
-    from packaging.requirements import Requirement
+    with needs_extra("tables", "libraries for machines need"):
+        from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     found: dict[str, metadata.Distribution] = {}

@@ -68,7 +68,14 @@ def cache_folder() -> Path:
     folder = Path(base) / "deskgym"
     if os.geteuid() == 0 and not _open_to_all(folder):
         folder = Path("/var/cache/deskgym")
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(
+            f"the cache folder {folder} cannot be made: {error.strerror}; set XDG_CACHE_HOME to a folder that you can "
+            "write to",
+            kind="not_allowed",
+        ) from error
     folder = folder.resolve()
     if folder.parts[1] in ("usr", "etc", "opt") or set(str(folder)) & set(":,\\"):
         raise MachineError(

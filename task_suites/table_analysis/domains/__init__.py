@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from deskgym.envs.errors import TaskError
+from deskgym.envs.errors import MachineError, TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
@@ -99,7 +99,7 @@ def _cache(name: str) -> Path | None:
     try:
         folder = cache_folder() / "tables" / f"{name}-{digest}"
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (MachineError, OSError):
         return None
     return folder
 

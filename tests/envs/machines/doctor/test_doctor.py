@@ -88,3 +88,13 @@ def test_what_was_probed_is_said_and_nothing_is_booted(monkeypatch, tmp_path, ou
     monkeypatch.setattr(doctor_vm, "known", lambda image: outcome)
     check = virtual()["VM images"]
     assert check.status == "ok" and found in check.found and check.fix.endswith(fix)
+
+
+def test_a_cache_folder_that_cannot_be_made_says_what_to_set(tmp_path, monkeypatch):
+    from deskgym.envs.machines.sandbox import host
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(host.os, "geteuid", lambda: 1000)  # root has another one
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(MachineError, match="file/deskgym cannot be made: Not a directory; set XDG_CACHE_HOME to"):
+        host.cache_folder.__wrapped__()
