@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import NoReturn, TypeVar
 
@@ -27,7 +28,12 @@ def run_jobs(job: Callable[[Item], Result], items: Sequence[Item], workers: int 
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would share this process's threads' locks
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
-        futures = [pool.submit(_work, job, item) for item in items]
+        resource_tracker.ensure_running()  # it would unblock the signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # workers begin so: Ctrl-C may come while they import
+        try:
+            futures = [pool.submit(_work, job, item) for item in items]
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         try:
             for future in as_completed(futures):
                 yield future.result()
@@ -51,6 +57,7 @@ def _begin_worker() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # so that what is started from here has it as usual
 
 
 def _work(job: Callable[[Item], Result], item: Item) -> Result:

@@ -1,9 +1,13 @@
 """Verifying in several processes."""
 
 import multiprocessing
+import signal
+import subprocess
+import sys
 import time
 from functools import partial
 
+import psutil
 import pytest
 from fake_suite import FakeSource
 
@@ -55,3 +59,30 @@ def test_stopping_early_ends_no_process_of_the_caller(by_error):
         for process in multiprocessing.active_children():
             process.kill()
             process.join()
+
+
+SLOW_TO_IMPORT = """
+import time
+if __name__ != "__main__":
+    print("importing", flush=True)
+    time.sleep(1)
+from deskgym.workers import run_jobs
+
+def job(item):
+    return item
+
+if __name__ == "__main__":
+    print(sorted(run_jobs(job, [1, 2], 2)))
+"""
+
+
+def test_ctrl_c_does_not_reach_workers_while_they_import(tmp_path):
+    script = tmp_path / "slow_to_import.py"
+    script.write_text(SLOW_TO_IMPORT)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(script)], **pipes) as process:
+        assert process.stdout.readline() == process.stdout.readline() == "importing\n"
+        for child in psutil.Process(process.pid).children():
+            child.send_signal(signal.SIGINT)
+        found, said = process.communicate(timeout=60)
+    assert (found, said, process.returncode) == ("[1, 2]\n", "", 0)
