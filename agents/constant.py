@@ -10,6 +10,7 @@ import gymnasium
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 UNANSWERABLE = "unanswerable"
@@ -28,6 +29,7 @@ class ConstantAgent:
         TypeError: from ``reset``, where answers are no text: with discrete actions.
     """
 
+    @checked
     def __init__(self, answer: str) -> None:
         self.answer = answer
         self._env: MachineEnv | None = None

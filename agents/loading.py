@@ -11,11 +11,13 @@ from deskgym.agents.constant import ConstantAgent
 from deskgym.agents.random_agent import RandomAgent
 from deskgym.agents.scripted import AttackAgent, MutantAgent, NoopAgent, OracleAgent, WrongAgent
 from deskgym.envs.errors import near
+from deskgym.envs.options import checked
 
 NAMES = ("oracle", "random", "noop", "wrong:NAME", "mutant:NAME", "attack:NAME", "constant:TEXT", "module:Class")
 """What ``make_agent`` takes."""
 
 
+@checked
 def make_agent(name: str, seed: int = 0) -> Agent:
     """An agent by its name.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
@@ -16,6 +16,7 @@ from deskgym.envs.action.discrete import DiscreteActions
 from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError
+from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 
 
@@ -31,7 +32,8 @@ class RandomAgent:
         seed: together with the task it fixes the actions.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    @checked
+    def __init__(self, seed: Annotated[int, (0, None)] = 0) -> None:
         self.seed = seed
         self._desktop: DesktopEnv | TableAnalysisEnv | None = None
         self._space = ComputerActionSpace((64, 64))

@@ -10,6 +10,7 @@ import gymnasium
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import DeskgymError, TaskError, near
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.options import checked
 from deskgym.task_suites.core.verify.attacks import Attackable, Target
 from deskgym.task_suites.core.verify.attacks.base import BROKEN, GOT_IN
 from deskgym.task_suites.core.verify.inputs import Mutable
@@ -18,6 +19,7 @@ from deskgym.task_suites.core.verify.inputs import Mutable
 class ScriptAgent:
     """Plays the actions of an iterator, then says DONE. A subclass says which."""
 
+    @checked
     def __init__(self) -> None:
         self._actions: Iterator[Any] = iter(())
         self._done: Any = None
@@ -65,6 +67,7 @@ class WrongAgent(ScriptAgent):
         TaskError: from ``reset``, when the task has no such attempt.
     """
 
+    @checked
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
@@ -87,6 +90,7 @@ class MutantAgent(ScriptAgent):
         TaskError: from ``reset``, when the task has no such mutant.
     """
 
+    @checked
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name

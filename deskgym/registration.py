@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from deskgym.envs.options import NumEnvs, Seconds, check_option, checked
 from deskgym.task_suites.suites import ENTRIES
 
 MAX_ELEMENTS = 512
@@ -32,11 +34,14 @@ def register_envs() -> None:
             )
 
 
+@checked
 def make_env(
     suite: str,
     source: str | None = None,
-    source_path: str | None = None,
+    source_path: str | os.PathLike[str] | None = None,
     mode: str = "corrected",
+    task: str | None = None,
+    split: str | None = None,
     **options: Any,
 ) -> MachineEnv:
     """Build an environment over a suite by name; what ``gymnasium.make`` calls. Starts nothing.
@@ -47,6 +52,8 @@ def make_env(
         source_path: the folder of that copy.
         mode: ``"corrected"`` mends the benchmark's known-bad reference solutions and says so in the verdict,
             ``"paper"`` keeps them.
+        task: see ``DesktopEnv``.
+        split: ``"train"``, ``"test"`` or None for both.
         options: those of the suite, such as ``episode="dialogue"`` for table analysis, and those of its environment:
             see ``DesktopEnv``, for table analysis ``TableAnalysisEnv``.
 
@@ -61,23 +68,24 @@ def make_env(
     of_suite = {name: options.pop(name) for name in option_names() if name in options}
     tasks = load_suite(suite, source=source, source_path=source_path, mode=mode, **of_suite)
     entry = find_entry(suite)
-    needs = tasks.needs(options.get("task"), options.get("split")) if isinstance(tasks, KnowsNeeds) else NO_NEEDS
+    needs = tasks.needs(task, split) if isinstance(tasks, KnowsNeeds) else NO_NEEDS
     if needs.elements and entry.display:  # the space must hold what any of the tasks shows
         options.setdefault("max_elements", max(MAX_ELEMENTS, needs.elements))
-    env: MachineEnv = import_place(entry.env)(tasks, **options)
+    env: MachineEnv = import_place(entry.env)(tasks, task=task, split=split, **options)
     env.manager.builder.check_installed(needs)
     return env
 
 
+@checked
 def make_vector_env(
     suite: str,
-    num_envs: int = 1,
+    num_envs: NumEnvs = 1,
     *,
     pool: Mapping[str, Any] | None = MappingProxyType({"depth": 1}),
     env_wrappers: Sequence[Callable[[gymnasium.Env[Any, Any]], gymnasium.Env[Any, Any]]] = (),
     autoreset_mode: str = "NextStep",
     copy: bool = True,
-    timeout: float | None = None,
+    timeout: Seconds | None = None,
     **options: Any,
 ) -> DesktopVectorEnv:
     """Build a DesktopVectorEnv; what ``gymnasium.make_vec`` calls. See ``docs/vector.md``.
@@ -96,6 +104,7 @@ def make_vector_env(
         TaskError: the suite, the source or the task is unknown.
         ValueError: another argument is not legal; the message says what is.
     """
+    check_option("pool", pool, Mapping | None)
     from deskgym.envs.vector_env import TIMEOUT, DesktopVectorEnv
     from deskgym.task_suites import find_entry
 

@@ -28,7 +28,7 @@ from deskgym.envs.observation.observer import DesktopObserver
 from deskgym.envs.observation.screen import Screen
 from deskgym.envs.observation.spaces import legal_screen_size
 from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback
-from deskgym.envs.options import Seconds, check_option, from_options
+from deskgym.envs.options import Seconds, StepLimit, checked, from_options
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
@@ -37,6 +37,7 @@ from deskgym.envs.time_limit import ends_with_this_step
 ACTIONS = ("computer", "code", "discrete")
 LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
 """How the last action is waited for: the evaluator must see all that it brings about."""
+MOST_ELEMENTS = 1 << 20
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -84,6 +85,7 @@ class DesktopEnv(MachineEnv):
         ValueError: another argument is not legal; the message says what is.
     """
 
+    @checked
     def __init__(
         self,
         suite: TaskSource,
@@ -94,11 +96,11 @@ class DesktopEnv(MachineEnv):
         screen_size: Sequence[int] = (1920, 1080),
         observation: Sequence[str] | None = None,
         action: str = "computer",
-        max_steps: int | None = None,
+        max_steps: StepLimit | None = None,
         render_mode: str | None = None,
         settle: Mapping[str, Any] | None = None,
-        max_elements: int = 512,
-        code_timeout: float = 30.0,
+        max_elements: Annotated[int, (1, None)] = 512,
+        code_timeout: Seconds = 30.0,
         invalid_action: str = "raise",
         discrete: Mapping[str, Any] | None = None,
         pool: Mapping[str, Any] | None = None,
@@ -106,8 +108,8 @@ class DesktopEnv(MachineEnv):
     ) -> None:
         arguments = {k: v for k, v in locals().items() if k not in ("self", "suite", "__class__")}
         EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
-        check_option("code_timeout", code_timeout, Seconds)
-        check_option("max_elements", max_elements, Annotated[int, (1, None)])
+        if max_elements > MOST_ELEMENTS:
+            raise ValueError(f"max_elements={max_elements}; legal are at most {MOST_ELEMENTS}")
         self.screen_size = legal_screen_size(screen_size)
         actions = _action_form(action, self.screen_size, discrete, max_elements)
         if observation is None:

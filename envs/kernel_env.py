@@ -22,7 +22,7 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import LIBRARIES, PICTURE, Execution, Kernel, KernelLimits
 from deskgym.envs.observation.spaces import empty_observation, observation_space
 from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
-from deskgym.envs.options import Seconds, check_option
+from deskgym.envs.options import Seconds, StepLimit, checked
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
@@ -90,6 +90,7 @@ class KernelEnv(MachineEnv):
         ValueError: another argument is not legal; the message says what is.
     """
 
+    @checked
     def __init__(
         self,
         suite: TaskSource,
@@ -101,15 +102,13 @@ class KernelEnv(MachineEnv):
         split: str | None = None,
         machine: str = "sandbox",
         observation: Sequence[str] | None = None,
-        max_steps: int | None = None,
+        max_steps: StepLimit | None = None,
         render_mode: str | None = None,
-        code_timeout: float = 30.0,
+        code_timeout: Seconds = 30.0,
         invalid_action: str = "raise",
         pool: Mapping[str, Any] | None = None,
         machine_options: Mapping[str, Any] | None = None,
     ) -> None:
-        check_option("code_timeout", code_timeout, Seconds)
-        check_option("machine_options", machine_options, Mapping | None)
         self.names = tuple(texts) if observation is None else observation
         self._texts, self._begin_episode = texts, begin
         self.observation_space = observation_space(self.names, kernel_spaces(texts))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Annotated, Any
 
 from deskgym.envs.errors import near
-from deskgym.envs.options import CheckedFields, DiskMb, MemoryMb, Processes, Seconds
-
-_LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
+from deskgym.envs.options import CheckedFields, DiskMb, MemoryMb, Processes, Seconds, check_session
 
 
 @dataclass(frozen=True)
@@ -63,10 +59,7 @@ class Needs(CheckedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.locale is not None and not _LOCALE.match(self.locale):
-            raise ValueError(f"locale={self.locale!r}; legal is a name such as 'en_US.UTF-8'")
-        if self.clock is not None and not _is_time(self.clock):
-            raise ValueError(f"clock={self.clock!r}; legal is a time such as '2024-05-01T09:00'")
+        check_session(self.locale, self.clock)
 
     @classmethod
     def merged(cls, *needs: Needs) -> Needs:
@@ -122,11 +115,3 @@ def _join(name: str, values: list[Any]) -> Any:
     if not given:
         return None
     return given[-1] if name in ("locale", "clock", "libraries") else max(given)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

@@ -6,13 +6,17 @@ A number's range is in its annotation: ``Annotated[int, (1, None)]`` is a whole 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from datetime import datetime
+from inspect import signature
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from deskgym.envs.errors import near
+from deskgym.envs.errors import DeskgymError, near
 from deskgym.envs.evaluation.calls import (
     KEY,
     CallMistakes,
@@ -29,7 +33,11 @@ from deskgym.envs.evaluation.calls import (
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
+P = ParamSpec("P")
 T = TypeVar("T")
+_SKIPPED = ("self", "settle", "pool", "discrete")  # the latter are options themselves: see from_options
+_LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
+NumEnvs = Annotated[int, (1, 1 << 16)]
 StepLimit = Annotated[int, (1, None)]
 Seconds = Annotated[float, (0.001, None)]
 MemoryMb = Annotated[int, (64, 1 << 24)]
@@ -58,7 +66,7 @@ def check_options(
     if not isinstance(options, Mapping):
         raise ValueError(f"{noun}={shown(options)}; legal is None or a mapping with any of {', '.join(names)}")
     try:
-        return bind(taker, options, leading=leading, noun="option")
+        return bind(taker, options, leading=leading, converters=_INSTANCES, noun="option")
     except CallMistakes as wrong:
         mistakes = [
             Mistake((), f"unknown option {m.path[0]!r}; legal are {', '.join(names)}{near(m.path[0], names)}")
@@ -106,6 +114,67 @@ class PlainSpec:
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
         self._spec = None if spec is None else dataclasses.replace(spec, kwargs=plain(spec.kwargs))
+
+
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function, or an ``__init__``, refuse arguments that do not fit its annotations, or that it does not take.
+
+    It then raises ValueError, in one line, with what was got and what is legal.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        _check_arguments(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def checked_after(function: Callable[P, T]) -> Callable[P, T]:
+    """The same for a function that says more exactly itself what is wrong, and starts nothing."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            result = function(*args, **kwargs)
+        except (DeskgymError, ValueError):
+            raise
+        except Exception:
+            _check_arguments(function, args, kwargs)
+            raise
+        _check_arguments(function, args, kwargs)
+        return result
+
+    return call
+
+
+def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    known, takes = parameters(function, 0), signature(function)
+    try:
+        for name, value in takes.bind_partial(*args, **kwargs).arguments.items():
+            if name in known and name not in _SKIPPED and value is not known[name].default:
+                check_option(name, value, known[name].annotation)
+        takes.bind(*args, **kwargs)
+    except TypeError as error:
+        noun, names = function.__qualname__.removesuffix(".__init__"), [name for name in known if name != "self"]
+        close = near(next((name for name in kwargs if name not in known), ""), names)
+        raise ValueError(f"{noun}: {error}; legal are {', '.join(names) or 'none'}{close}") from None
+
+
+def check_session(locale: str | None, clock: str | None) -> None:
+    """Refuse what is no locale or no time. Raises ValueError."""
+    if locale is not None and not _LOCALE.match(locale):
+        raise ValueError(f"locale={locale!r}; legal is a name such as 'en_US.UTF-8'")
+    if clock is not None and not _is_time(clock):
+        raise ValueError(f"clock={clock!r}; legal is a time such as '2024-05-01T09:00'")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 class CheckedFields:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
+from deskgym.envs.options import NumEnvs, Seconds, checked
 from deskgym.envs.vector.base import ClientVectorEnv
 from deskgym.envs.vector.memory import Observations
 from deskgym.envs.vector.process import EnvProcess, prepare_workers, wait_for
@@ -44,14 +45,15 @@ class DesktopVectorEnv(ClientVectorEnv[EnvProcess]):
         ValueError: an argument is not legal.
     """
 
+    @checked
     def __init__(
         self,
         make: Callable[[], gymnasium.Env[Any, Any]],
-        num_envs: int,
+        num_envs: NumEnvs,
         *,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
-        timeout: float = TIMEOUT,
+        timeout: Seconds = TIMEOUT,
     ) -> None:
         super().__init__(make, num_envs, autoreset_mode)
         self.copy = copy

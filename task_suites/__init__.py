@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.errors import TaskError, near
+from deskgym.envs.options import checked
 from deskgym.task_suites import suites
 from deskgym.task_suites.suites import SuiteEntry
 
@@ -71,11 +72,12 @@ def _is_for(data: dict[str, Any], entry: SuiteEntry, all_keys: bool) -> bool:
     return any(has) and (all(has) or not all_keys)
 
 
+@checked
 def load_suite(
     name: str,
     *,
     source: str | None = None,
-    source_path: str | None = None,
+    source_path: str | os.PathLike[str] | None = None,
     mode: str = "corrected",
     **options: str | None,
 ) -> TaskSource:
@@ -126,7 +128,7 @@ def import_place(place: str) -> Any:
 
 
 def _imported(
-    entry: SuiteEntry, source: str, source_path: str | None, mode: str, options: dict[str, str]
+    entry: SuiteEntry, source: str, source_path: str | os.PathLike[str] | None, mode: str, options: dict[str, str]
 ) -> TaskSource:
     for name, value in options.items():
         if value != entry.options[name][0]:
@@ -140,7 +142,7 @@ def _imported(
         raise TaskError(f"suite {entry.name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
         raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
-    return import_place(entry.importers[source])(source_path, mode)  # type: ignore[no-any-return]
+    return import_place(entry.importers[source])(os.fspath(source_path), mode)  # type: ignore[no-any-return]
 
 
 def option_names() -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from gymnasium import spaces
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import near
 from deskgym.envs.machine_env import MachineEnv
-from deskgym.envs.options import plain
+from deskgym.envs.options import checked, plain
 
 
 class MachineWrapper(
@@ -43,6 +43,7 @@ class MachineWrapper(
 
     wraps: type[Any] = MachineEnv
 
+    @checked
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)  # does nothing where a subclass has recorded its own
         self._saved_kwargs = plain(self._saved_kwargs)  # as they come back from a spec's JSON

@@ -18,6 +18,7 @@ from deskgym.datasets.spaces import cast
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import ActionError
 from deskgym.envs.evaluation.verdict import Verdict
+from deskgym.envs.options import checked
 from deskgym.wrappers.base import DesktopWrapper
 
 
@@ -45,6 +46,7 @@ class EpisodeCollector(DesktopWrapper):
         >>> dataset = env.save("out/data", "kalgebra/tab-v0")  # doctest: +SKIP
     """
 
+    @checked
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)
         super().__init__(env)

@@ -19,6 +19,7 @@ from deskgym.datasets.collector import EpisodeCollector
 from deskgym.datasets.episode_files import SUFFIX, EpisodeFiles, write_episode
 from deskgym.datasets.minari_export import write_dataset
 from deskgym.envs.errors import ActionError
+from deskgym.envs.options import checked
 from deskgym.workers import run_jobs
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class DemoFolder:
         os.replace(partial_file, path)
 
 
+@checked
 def collect_demos(
     make_env: MakeEnv, plan: Sequence[Demo], folder: DemoFolder, *, workers: int = 1
 ) -> Generator[list[DemoResult], None, None]:

@@ -27,6 +27,7 @@ from deskgym._version import __version__
 from deskgym.datasets import spaces as _registers_the_spaces  # noqa: F401
 from deskgym.datasets.episode import MASK, Episode
 from deskgym.envs.errors import near
+from deskgym.envs.options import checked
 
 _ROOT = "MINARI_DATASETS_PATH"
 _ID = re.compile(r"(?:[\w-]+/)*[\w-]*\w-v\d+", re.ASCII)  # narrower than Minari's, which splits some ids elsewhere
@@ -49,6 +50,7 @@ def datasets_in(folder: str | Path) -> Iterator[None]:
             os.environ[_ROOT] = before
 
 
+@checked
 def write_dataset(
     folder: str | Path,
     dataset_id: str,
@@ -92,6 +94,7 @@ def write_dataset(
     return load_dataset(folder, dataset_id)
 
 
+@checked
 def load_dataset(folder: str | Path, dataset_id: str | None = None) -> minari.MinariDataset:
     """A dataset by its folder; ``dataset_id`` may be left out where there is only one.
 

@@ -21,9 +21,11 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, TaskError
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.texts import TEXT_LENGTHS, cut_text
+from deskgym.envs.options import checked
 from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 
+@checked
 def to_minari(
     folders: str | Path | Sequence[str | Path],
     dataset_id: str,

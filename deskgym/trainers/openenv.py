@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from deskgym import __version__
 from deskgym.envs.extras import needs_extra
+from deskgym.envs.options import checked
 from deskgym.trainers.session import Session, is_conversation
 
 with needs_extra("openenv", "OpenEnv needs"):
@@ -117,6 +118,7 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
+    @checked
     def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         super().__init__()
         if isinstance(env_id, str):  # an EnvSpec has settled them
@@ -242,6 +244,7 @@ def decode_png(text: str) -> NDArray[np.uint8]:
     return np.ascontiguousarray(picture[..., ::-1], np.uint8)
 
 
+@checked
 def create_desktop_app(
     env_id: str | EnvSpec = "deskgym/Science-v0",
     *,

@@ -12,6 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 import deskgym  # noqa: F401  (registers the environments)
 from deskgym.envs.errors import MachineError, SetupError, fault_of
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.options import checked
 
 CONCLUDED = ("computer", "code")
 """Forms of action with a DONE that is always there."""
@@ -45,6 +46,7 @@ class Session:
         TypeError: the env is not a MachineEnv.
     """
 
+    @checked
     def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         self.env: gymnasium.Env[Any, Any] = gymnasium.make(env_id, disable_env_checker=True, **options)
         if not isinstance(self.env.unwrapped, MachineEnv):

@@ -16,6 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from deskgym.envs.errors import ActionError, DeskgymError, MachineError, SetupError
 from deskgym.envs.machine_env import MachineEnv
+from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 from deskgym.trainers.session import Session, is_conversation
 
@@ -49,6 +50,7 @@ class ToolEnv:
     _picture: ClassVar[str] = ""
     _machine: ClassVar[str] = "machine"
 
+    @checked
     def __init__(
         self,
         env_id: str | EnvSpec,
@@ -67,7 +69,7 @@ class ToolEnv:
         own: dict[str, Any] = {
             "image": image, "text_limit": text_limit, "reset_faults": reset_faults, "fault_reward": fault_reward,
         }  # fmt: skip
-        self._build = partial(type(self), env_id, **own, **options)
+        self._build: Any = partial(type(self), env_id, **own, **options)  # type: ignore[misc,unused-ignore]
         self._image, self._text_limit = image, text_limit
         self._reset_faults, self._fault_reward = reset_faults, fault_reward
         seen = (*self._seen, *((self._picture,) if image else ()))

@@ -27,6 +27,7 @@ from deskgym.envs.action.actions import Action, RefusedAction, split_keys
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import ActionError, near
 from deskgym.envs.observation.texts import cut_lines, cut_text
+from deskgym.envs.options import checked
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
 PROMPT = (
@@ -50,6 +51,7 @@ class DesktopToolEnv(ToolEnv):
     _picture: ClassVar[str] = "screenshot"
     _machine: ClassVar[str] = "desktop"
 
+    @checked
     def __init__(self, env_id: str | EnvSpec = "deskgym/Science-v0", **options: Any) -> None:
         if self._form == "":
             raise TypeError("DesktopToolEnv has no way to act; use desktop_environment(action='code' or 'computer')")

@@ -22,6 +22,7 @@ from PIL import Image
 from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.errors import ActionError
 from deskgym.envs.observation.texts import cut_text
+from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.env import TableAnalysisEnv
 from deskgym.trainers.tools import Seen, ToolEnv, rows
 
@@ -51,6 +52,7 @@ class TableToolEnv(ToolEnv):
     _seen: ClassVar[tuple[str, ...]] = ("instruction", "dialogue", "tables", "library", "feedback")
     _picture: ClassVar[str] = "plot"
 
+    @checked
     def __init__(
         self,
         env_id: str | EnvSpec = "deskgym/TableAnalysis-v0",

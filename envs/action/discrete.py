@@ -25,13 +25,14 @@ from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import ActionError, InvalidAction
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.options import CheckedFields
 
 GridSize = Annotated[int, (0, 256)]
 Limit = Callable[[Verb, "DiscreteActions"], Mask]
 
 
 @dataclass(frozen=True)
-class DiscreteConfig:
+class DiscreteConfig(CheckedFields):
     """The keys of ``discrete={...}``.
 
     Attributes:
@@ -47,6 +48,7 @@ class DiscreteConfig:
     keys: Sequence[str] = ("enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.verbs or len(set(self.verbs)) < len(self.verbs):
             raise ValueError(f"discrete verbs={self.verbs!r}; legal is a list of {', '.join(VERBS)}, without repeats")
         for keys in self.keys:

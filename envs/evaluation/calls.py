@@ -11,7 +11,6 @@ import dataclasses
 import difflib
 import functools
 import inspect
-import math
 import numbers
 import sys
 import types
@@ -116,7 +115,7 @@ def shown(value: Any, limit: int = 120) -> str:
     """``repr(value)``, cut: values come from a hostile machine."""
     if isinstance(value, (str, bytes)) and len(value) > limit:
         return f"{value[:limit]!r}… ({len(value)} long)"
-    text = repr(value)
+    text = " ".join(repr(value).split())  # of an array it has lines
     return text if len(text) <= limit else text[:limit] + "…"
 
 
@@ -167,10 +166,10 @@ def bind(
     Raises:
         CallMistakes: all that does not fit, and in ``bound`` what does.
     """
-    legal = parameters(function, leading)
+    legal, converters = parameters(function, leading), {} if converters is None else converters
     if arguments is UNKNOWN:
         return {}
-    by_name = isinstance(arguments, Mapping) and not _is_first(arguments, legal, converters or {})
+    by_name = isinstance(arguments, Mapping) and not _is_first(arguments, legal, converters)
     if arguments is None:
         given: dict[str, Any] = {}
     elif by_name:
@@ -188,7 +187,7 @@ def bind(
             mistakes.append(Mistake((name, KEY), unknown(noun, name, legal)))
             continue
         try:
-            bound[legal[name].name] = convert(value, legal[name].annotation, converters or {})
+            bound[legal[name].name] = convert(value, legal[name].annotation, converters)
         except CallMistakes as wrong:
             mistakes += [mistake.under(*((name,) if by_name else ())) for mistake in wrong.mistakes]
     misspelt = {near for name in given if name not in legal for near in _near(name, legal)}
@@ -235,6 +234,8 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
     if get_origin(annotation) in (list, Sequence) and (listed := _listed(value)) is not None and items:
         return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), list)
     if get_origin(annotation) in (dict, Mapping) and isinstance(value, Mapping) and items:
+        if items[0] is str and (odd := [key for key in value if not isinstance(key, str)]):
+            raise CallMistakes([Mistake((), f"legal are keys that are texts, got {shown(odd[0])}")])
         return _gather(list(value.items()), lambda item: convert(item, items[1], converters), dict)
     if not _fits(value, annotation):
         raise CallMistakes([Mistake((), _mismatch(value, annotation))])
@@ -312,7 +313,16 @@ def describe(annotation: Any) -> str:
         return f"a list of ({describe(arguments[0])})"
     if origin in (dict, Mapping) and arguments:
         return "a mapping" if arguments[1] is Any else f"a mapping of names, each with {describe(arguments[1])}"
-    return _WORDS.get(origin or annotation) or f"a {getattr(annotation, '__name__', 'value').lower()}"
+    return _WORDS.get(origin or annotation) or _class_name(origin or annotation)
+
+
+def _class_name(annotation: Any) -> str:
+    name = getattr(annotation, "__name__", "value")
+    return (
+        f"a {name}"
+        if getattr(annotation, "__module__", "").startswith(("deskgym", "gymnasium"))
+        else f"a {name.lower()}"
+    )
 
 
 def kind_of(value: Any) -> str:
@@ -323,6 +333,9 @@ def kind_of(value: Any) -> str:
         if isinstance(value, known):
             return _WORDS[known]
     return type(value).__name__
+
+
+_PLAIN = (type(None), str, bytes, numbers.Number, list, tuple, set, Mapping)
 
 
 def _mismatch(value: Any, annotation: Any) -> str:
@@ -338,7 +351,11 @@ def _fits(value: Any, annotation: Any) -> bool:
         return True
     annotation = get_origin(annotation) or annotation
     if annotation is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        return (
+            isinstance(value, numbers.Real)
+            and not isinstance(value, bool)
+            and abs(typing.cast(Any, value)) <= sys.float_info.max
+        )
     if annotation is Prose:
         return isinstance(value, str)
     if annotation is int:
@@ -347,6 +364,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return False
     if annotation is type(None):
         return value is None
+    if getattr(annotation, "_is_protocol", False):  # its methods are called where they are needed
+        return not isinstance(value, _PLAIN)
     if isinstance(annotation, type) and annotation is not object:
         return isinstance(value, annotation)
     return True

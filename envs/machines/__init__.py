@@ -10,7 +10,7 @@ from typing import Any
 from deskgym.envs.errors import near
 from deskgym.envs.extras import command_for
 from deskgym.envs.machines.base import LIMITS, CommandResult, Machine, MachineConfig, Snapshot
-from deskgym.envs.options import check_options
+from deskgym.envs.options import check_options, checked
 
 MACHINES = {
     "sandbox": "deskgym.envs.machines.sandbox.machine:SandboxMachine",
@@ -25,7 +25,8 @@ NEEDED = {"qemu": ("qemu.qmp", "vm"), "vnc": ("vncdotool", "vnc")}
 """Kind → the library that it needs, and the extra of this package that has it."""
 
 
-def create_machine(kind: str, config: MachineConfig | None = None, **options: Any) -> Machine:
+@checked
+def create_machine(kind: str, config: MachineConfig | None = None, /, **options: Any) -> Machine:
     """Build a machine by its kind, or by ``"module:Class"`` for one of your own. Starts nothing.
 
     Args:

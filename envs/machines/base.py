@@ -11,7 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.options import DiskMb, MemoryMb, Processes
+from deskgym.envs.options import DiskMb, MemoryMb, Processes, check_session
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
@@ -52,6 +52,10 @@ class MachineConfig:
     plugins: tuple[str, ...] = ()
     locale: str | None = None
     clock: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what is no locale or no time."""
+        check_session(self.locale, self.clock)
 
 
 LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers", "locale", "clock")

@@ -42,7 +42,7 @@ class MachineBuilder:
         Raises:
             ValueError: a value is not legal.
         """
-        check_option("machine_options", machine_options, Mapping | None)
+        check_option("machine_options", machine_options, Mapping[str, Any] | None)
         options = dict(machine_options or {})
         limits = {name: options.pop(name) for name in LIMITS if name in options}
         return cls(kind, MachineConfig(**config, **check_options(MachineConfig, limits, "machine_options")), options)

@@ -13,7 +13,7 @@ from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.memory import available_memory
-from deskgym.envs.options import from_options
+from deskgym.envs.options import CheckedFields, from_options
 
 TRIES = 3  # so many machines may break in a reset
 SETUP_TRIES = 2  # on so many a setup may fail: what fails twice is mostly the task's mistake, after a long deadline
@@ -22,7 +22,7 @@ Count = Annotated[int, (0, None)]
 
 
 @dataclass(frozen=True)
-class PoolConfig:
+class PoolConfig(CheckedFields):
     """How much is prepared while an episode runs.
 
     Attributes:

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from deskgym.envs.errors import MachineError
+from deskgym.envs.options import NumEnvs, checked
 from deskgym.envs.ray.actor import BESIDE, EnvServer, Episode, LearnedPolicy, Place, Policy
 from deskgym.envs.ray.client import START, Actors, RemoteEnv, short
 from deskgym.envs.ray.placement import Placement, no_room, require_ray, room
@@ -65,10 +66,11 @@ class DistributedEnvs(ClientVectorEnv[RemoteEnv]):
         ...         envs.set_weights(learner.weights())
     """
 
+    @checked
     def __init__(
         self,
         make: Callable[[], gymnasium.Env[Any, Any]],
-        num_envs: int,
+        num_envs: NumEnvs,
         *,
         num_cpus: float = Placement.num_cpus,
         memory_mb: int = Placement.memory_mb,

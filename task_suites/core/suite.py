@@ -14,6 +14,7 @@ from deskgym.envs.episode import Script, TaskLike
 from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.needs import Needs
+from deskgym.envs.options import checked
 from deskgym.task_suites.core.discovery import load_program
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
@@ -148,6 +149,7 @@ class TaskSuite(SeededTasks[Task]):
         readers: ``reader(machine, **arguments)``, for the ``state`` check.
     """
 
+    @checked
     def __init__(
         self,
         name: str,

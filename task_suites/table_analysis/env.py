@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from gymnasium.utils import EzPickle
 
@@ -12,6 +12,7 @@ from deskgym.envs.action.form import Performed
 from deskgym.envs.episode import TaskLike, TaskSource
 from deskgym.envs.kernel_env import KernelActions, KernelEnv
 from deskgym.envs.machines.kernels import Execution
+from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.dialogue import Dialogue, DialogueTask
 
 TEXTS = {"instruction": 16384, "dialogue": 32768, "tables": 16384, "library": 65536, "feedback": 16384}
@@ -74,14 +75,15 @@ class TableAnalysisEnv(KernelEnv):
         ValueError: another argument is not legal; the message says what is.
     """
 
+    @checked
     def __init__(
         self,
         suite: TaskSource,
         *,
-        screen_size: None = None,
+        screen_size: Any = None,
         action: str = "code",
         user: str | Mapping[str, Any] = "rules",
-        questions: int = 1,
+        questions: Annotated[int, (0, None)] = 1,
         **options: Any,
     ) -> None:
         EzPickle.__init__(self, suite, user=user, questions=questions, **options)
@@ -89,8 +91,8 @@ class TableAnalysisEnv(KernelEnv):
             raise ValueError(f"screen_size={screen_size!r}; table analysis has no screen: legal is None")
         if action != "code":
             raise ValueError(f"action={action!r}; table analysis has text actions only: legal is 'code'")
-        if questions < 0:
-            raise ValueError(f"questions={questions!r}; legal is a number from 0 up")
+        if fixed := [name for name in ("begin", "actions", "texts") if name in options]:
+            raise ValueError(f"unknown argument {fixed[0]!r}; see deskgym.task_suites.table_analysis.env")
 
         def begin(drawn: TaskLike) -> Dialogue:
             if not isinstance(drawn, DialogueTask):

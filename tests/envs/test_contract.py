@@ -6,6 +6,7 @@ import pickle
 import select
 import shutil
 import subprocess
+import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +15,7 @@ from gymnasium.envs.registration import EnvSpec
 from test_desktop_env import make
 
 import deskgym.wrappers as wrappers
+from deskgym.envs.observation.spaces import OBSERVATIONS
 from deskgym.envs.rendering import Window
 from deskgym.envs.vector_env import DesktopVectorEnv
 from deskgym.task_suites import suites
@@ -241,3 +243,20 @@ def test_equal_seeds_give_equal_tasks_and_spaces_seeds_are_their_own():
             str(other.action_space.sample()) for _ in range(5)
         ]
         assert one.np_random_seed == other.np_random_seed == 7
+
+
+@pytest.mark.parametrize("action", ["computer", "code", "discrete"])
+def test_gymnasiums_passive_checker_has_nothing_to_say_in_a_whole_episode(action):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        options = {"observation": OBSERVATIONS, "render_mode": "rgb_array", "invalid_action": "feedback"}
+        env = gym.make("test/FakeOfContract-v0", action=action, **options)
+        env.reset(seed=1)
+        env.action_space.seed(1)
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample())
+            env.render()
+            over = terminated or truncated
+        assert info["verdict"]["score"] == 0
+        env.close()

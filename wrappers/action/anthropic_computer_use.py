@@ -11,6 +11,7 @@ import numpy as np
 
 from deskgym.envs.action.actions import MAX_SCROLL, Action
 from deskgym.envs.errors import ActionError, near
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.computer_use import LOOK, Call, ComputerUse, Deed, Result
 from deskgym.wrappers.action.computer_use_fields import Fields, Picture, Point, View, png_base64
 from deskgym.wrappers.action.json_text import Draw
@@ -107,6 +108,7 @@ class AnthropicComputerUse(ComputerUse):
         >>> observation, reward, terminated, truncated, info = env.step(message.content)  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.coordinates import Frame, FramedActions, Kind, inner_size
 
 _NORMALISED: dict[str, tuple[tuple[int, int], Kind]] = {
@@ -47,6 +48,7 @@ class CoordinateFrame(FramedActions):
         >>> env.step({"action": "click", "x": 500, "y": 500})  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], frame: str | Sequence[int] = "unit") -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, frame=frame)
         super().__init__(env)

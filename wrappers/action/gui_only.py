@@ -16,6 +16,7 @@ from deskgym.envs.action.discrete_verbs import Verb
 from deskgym.envs.errors import ActionError, GuestCallError, MachineError, near
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.options import checked
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.gui_code import Deed, GuiPrograms, read_program
 from deskgym.wrappers.base import DesktopWrapper
@@ -74,6 +75,7 @@ class GuiOnly(DesktopWrapper):
         deskgym.envs.errors.ActionError: line 1: 'import os' is not allowed (an import of os): ...
     """
 
+    @checked
     def __init__(
         self, env: gymnasium.Env[dict[str, Any], Any], consoles: Sequence[Mapping[str, str]] | None = None
     ) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deskgym.envs.action.actions import RefusedAction
 from deskgym.envs.action.discrete import DiscreteActions
 from deskgym.envs.errors import ActionError
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.base import DesktopWrapper
 
 
@@ -66,6 +67,7 @@ class JointDiscrete(DesktopWrapper):
         >>> env.reset(seed=0), env.action_masks().sum()  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self)
         super().__init__(env)

@@ -12,6 +12,7 @@ import numpy as np
 
 from deskgym.envs.action.actions import MAX_SCROLL, Action
 from deskgym.envs.errors import ActionError, near
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.computer_use import LOOK, Call, ComputerUse, Deed
 from deskgym.wrappers.action.computer_use_fields import Fields, Point, View, png_base64
 from deskgym.wrappers.action.json_text import Draw
@@ -73,6 +74,7 @@ class OpenAIComputerUse(ComputerUse):
         >>> observation, reward, terminated, truncated, info = env.step(response.output)  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.texts import TEXT_LENGTHS
+from deskgym.envs.options import checked_after
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.element_rules import check_preset, kept_rows
@@ -58,6 +59,7 @@ class AccessibilityText(DesktopWrapper):
         >>> env = AccessibilityText(env, preset="spider2v", budget=5000, unit="tokens")  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from deskgym.envs.errors import near
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.coordinates import Frame, FramedActions, inner_size
 
 INTERPOLATIONS = {
@@ -51,6 +52,7 @@ class DownscaleScreenshot(FramedActions):
         (540, 960, 3)
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -14,6 +14,7 @@ from deskgym.envs.action.actions import Action
 from deskgym.envs.action.spaces import ComputerActionSpace, action_from_sample
 from deskgym.envs.errors import ActionError
 from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback, cut_text
+from deskgym.envs.options import checked_after
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.responses import Unreadable, code_actions, computer_actions
 from deskgym.wrappers.base import DesktopWrapper
@@ -83,6 +84,7 @@ class ExecutionFeedback(DesktopWrapper):
         >>> observation, *_, info = env.step("I type.\n```python\npyautogui.write('x')\n```")  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

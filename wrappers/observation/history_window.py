@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from deskgym.envs.action.actions import as_code
 from deskgym.envs.errors import near
 from deskgym.envs.observation.texts import code_feedback, cut_text
+from deskgym.envs.options import checked_after
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.observation.messages import NO_ACTION, Message, message, observed
@@ -87,6 +88,7 @@ class HistoryWindow(DesktopWrapper):
         'system'
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from deskgym.envs.errors import near
 from deskgym.envs.guest.protocol import STATE_BITS
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.coordinates import Frame, FramedActions
 
 FOLLOWS = ("window", "focus", "pointer")
@@ -47,6 +48,7 @@ class RegionOfInterest(FramedActions):
         >>> env = RegionOfInterest(env, (0, 0, 900, 500), follow="window")  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], box: Sequence[int], follow: str | None = None) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, box=box, follow=follow)
         super().__init__(env)

@@ -15,6 +15,7 @@ from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.errors import ActionError, InvalidAction
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.texts import cut_lines
+from deskgym.envs.options import checked_after
 from deskgym.envs.text_space import UnicodeText
 from deskgym.wrappers.action.mark_actions import Point, point_of, with_marks
 from deskgym.wrappers.base import DesktopWrapper
@@ -84,6 +85,7 @@ class SetOfMark(DesktopWrapper):
         >>> env.step("pyautogui.click(tag_3)")  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

@@ -26,6 +26,7 @@ from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.kernel_env import KernelEnv
 from deskgym.envs.machines.kernels import LIBRARIES
 from deskgym.envs.machines.packages import package_versions
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.base import MachineWrapper
 from deskgym.wrappers.recording.recorded_state import keep
 from deskgym.wrappers.recording.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
@@ -61,6 +62,7 @@ class RecordEpisode(MachineWrapper):
         >>> env = RecordEpisode(env, "out")  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], folder: str | Path, *, keep_state: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, folder=str(folder), keep_state=keep_state)
         super().__init__(env)

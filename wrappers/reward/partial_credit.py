@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium
 
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.base import DesktopWrapper
 
 
@@ -41,6 +42,7 @@ class PartialCredit(DesktopWrapper):
         >>> env = PartialCredit(env, weights={"kalgebra.*": 2.0, "file.exists": 0.0})  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(
         self,
         env: gymnasium.Env[dict[str, Any], Any],

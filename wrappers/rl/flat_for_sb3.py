@@ -18,6 +18,7 @@ from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.errors import ActionError
 from deskgym.envs.guest.protocol import STATE_BITS
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.action.numbered_action import NumberedAction
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.rl.flat_parts import flattened, is_image, text_box, unit_box
@@ -83,6 +84,7 @@ class FlatForSB3(DesktopWrapper):
 
     element_features = FEATURES
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], ngrams: int = 64, screenshot: bool = True) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, ngrams=ngrams, screenshot=screenshot)
         super().__init__(env)

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from deskgym.envs.options import checked_after
 from deskgym.wrappers.base import DesktopWrapper
 from deskgym.wrappers.recording.record_episode import RecordEpisode
 from deskgym.wrappers.reward.partial_credit import PartialCredit
@@ -32,6 +33,7 @@ class TimeLimitSeconds(DesktopWrapper):
         >>> env = TimeLimitSeconds(gym.make("deskgym/Science-v0"), 60)  # doctest: +SKIP
     """
 
+    @checked_after
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], seconds: float) -> None:
         gymnasium.utils.RecordConstructorArgs.__init__(self, seconds=seconds)
         super().__init__(env)

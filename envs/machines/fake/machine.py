@@ -14,6 +14,7 @@ from deskgym.envs.guest.protocol import VERSION
 from deskgym.envs.machines.base import CommandResult, Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.fake.display import FakeDisplay
 from deskgym.envs.machines.fake.files import AGENT, HOME, PROGRAMS, Call, FakeFiles, Node, Program, result
+from deskgym.envs.options import checked
 
 Method = Callable[..., dict[str, Any]]
 _snapshots: dict[str, tuple[dict[str, Node], dict[str, Any]]] = {}
@@ -147,6 +148,7 @@ class FakeMachine(Machine):
 
     kind = "fake"
 
+    @checked
     def __init__(self, config: MachineConfig | None = None, *, keeps_programs: bool = False) -> None:
         super().__init__(config)
         if keeps_programs:

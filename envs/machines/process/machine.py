@@ -24,6 +24,7 @@ from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.start_slots import start_slot
+from deskgym.envs.options import checked
 
 
 class ProcessMachine(Machine):
@@ -37,6 +38,7 @@ class ProcessMachine(Machine):
     runs_host_programs = True
     can = Machine.can | {"companions", "kernels", "session"}
 
+    @checked
     def __init__(self, config: MachineConfig | None = None) -> None:
         super().__init__(config)
         self._process: subprocess.Popen[bytes] | None = None

@@ -29,6 +29,7 @@ from deskgym.envs.machines.qemu.run import Run
 from deskgym.envs.machines.qemu.snapshots import Frozen
 from deskgym.envs.machines.sandbox.host import runtime_folder
 from deskgym.envs.machines.start_slots import start_slot
+from deskgym.envs.options import checked
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.x11 import X11Display
@@ -68,6 +69,7 @@ class QemuMachine(Machine):
     enforces = frozenset({"memory", "processes"})
     can = Machine.can | {"programs", "kernels"}
 
+    @checked
     def __init__(
         self,
         config: MachineConfig | None = None,

@@ -36,6 +36,7 @@ from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
 from deskgym.envs.machines.start_slots import start_slot
 from deskgym.envs.machines.userns import IdMap
+from deskgym.envs.options import checked
 
 if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
@@ -71,6 +72,7 @@ class SandboxMachine(Machine):
     isolates = True
     can = Machine.can | {"companions", "kernels", "layers", "session", "shared_folders"}
 
+    @checked
     def __init__(
         self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
     ) -> None:

@@ -14,6 +14,7 @@ from deskgym.envs.guest.client import GuestClient
 from deskgym.envs.guest.places import Place
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.live import registry as live
+from deskgym.envs.options import checked
 
 STOP_TIMEOUT = 5.0
 """Seconds that the guest may take to end what was started through it; it ends the rest when the connection ends."""
@@ -45,6 +46,7 @@ class VncMachine(Machine):
 
     kind = "vnc"
 
+    @checked
     def __init__(
         self,
         config: MachineConfig | None = None,
