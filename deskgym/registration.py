@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from deskgym.envs.options import NumEnvs, Seconds, check_option, checked
+from deskgym.envs.options import Seconds, check_option, checked
 from deskgym.task_suites.suites import ENTRIES
 
 MAX_ELEMENTS = 512
@@ -79,7 +79,7 @@ def make_env(
 @checked
 def make_vector_env(
     suite: str,
-    num_envs: NumEnvs = 1,
+    num_envs: int = 1,
     *,
     pool: Mapping[str, Any] | None = MappingProxyType({"depth": 1}),
     env_wrappers: Sequence[Callable[[gymnasium.Env[Any, Any]], gymnasium.Env[Any, Any]]] = (),

@@ -37,7 +37,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _SKIPPED = ("self", "settle", "pool", "discrete")  # the latter are options themselves: see from_options
 _LOCALE = re.compile(r"[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?\Z")
-NumEnvs = Annotated[int, (1, 1 << 16)]
 StepLimit = Annotated[int, (1, None)]
 Seconds = Annotated[float, (0.001, None)]
 MemoryMb = Annotated[int, (64, 1 << 24)]
@@ -116,6 +115,10 @@ class PlainSpec:
         self._spec = None if spec is None else dataclasses.replace(spec, kwargs=plain(spec.kwargs))
 
 
+class UnknownArgument(ValueError, TypeError):
+    """An argument that a function does not take, or one that it misses."""
+
+
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Make a function, or an ``__init__``, refuse arguments that do not fit its annotations, or that it does not take.
 
@@ -158,7 +161,7 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
     except TypeError as error:
         noun, names = function.__qualname__.removesuffix(".__init__"), [name for name in known if name != "self"]
         close = near(next((name for name in kwargs if name not in known), ""), names)
-        raise ValueError(f"{noun}: {error}; legal are {', '.join(names) or 'none'}{close}") from None
+        raise UnknownArgument(f"{noun}: {error}; legal are {', '.join(names) or 'none'}{close}") from None
 
 
 def check_session(locale: str | None, clock: str | None) -> None:

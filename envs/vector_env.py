@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-from deskgym.envs.options import NumEnvs, Seconds, checked
+from deskgym.envs.options import Seconds, checked
 from deskgym.envs.vector.base import ClientVectorEnv
 from deskgym.envs.vector.memory import Observations
 from deskgym.envs.vector.process import EnvProcess, prepare_workers, wait_for
@@ -49,7 +49,7 @@ class DesktopVectorEnv(ClientVectorEnv[EnvProcess]):
     def __init__(
         self,
         make: Callable[[], gymnasium.Env[Any, Any]],
-        num_envs: NumEnvs,
+        num_envs: int,
         *,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,

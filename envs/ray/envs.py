@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.options import NumEnvs, checked
+from deskgym.envs.options import checked
 from deskgym.envs.ray.actor import BESIDE, EnvServer, Episode, LearnedPolicy, Place, Policy
 from deskgym.envs.ray.client import START, Actors, RemoteEnv, short
 from deskgym.envs.ray.placement import Placement, no_room, require_ray, room
@@ -70,7 +70,7 @@ class DistributedEnvs(ClientVectorEnv[RemoteEnv]):
     def __init__(
         self,
         make: Callable[[], gymnasium.Env[Any, Any]],
-        num_envs: NumEnvs,
+        num_envs: int,
         *,
         num_cpus: float = Placement.num_cpus,
         memory_mb: int = Placement.memory_mb,

@@ -41,6 +41,8 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
     def __init__(
         self, make: Callable[[], gymnasium.Env[Any, Any]], num_envs: int, autoreset_mode: str | AutoresetMode
     ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs={num_envs!r}; legal is a number from 1 up")
         self.num_envs, self.autoreset_mode = num_envs, _mode(autoreset_mode)
         self.stats: Counter[str] = Counter()
         one = make()
