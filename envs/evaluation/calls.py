@@ -230,7 +230,10 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
     if get_origin(annotation) is tuple and (listed := _listed(value)) is not None:
         if items[-1] is not Ellipsis and len(listed) != len(items):
             raise CallMistakes([Mistake((), _mismatch(value, annotation))])
-        return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), tuple)
+        if items[-1] is Ellipsis:
+            return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), tuple)
+        pairs = list(enumerate(zip(listed, items, strict=True)))
+        return _gather(pairs, lambda pair: convert(pair[0], pair[1], converters), tuple)
     if get_origin(annotation) in (list, Sequence) and (listed := _listed(value)) is not None and items:
         return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), list)
     if get_origin(annotation) in (dict, Mapping) and isinstance(value, Mapping) and items:
