@@ -183,10 +183,10 @@ def test_several_processes_build_the_cache_at_once(tmp_path):
             tmp_path.rmdir()
 
 
-def test_snapshots_keep_owners_modes_holes_and_attributes(headless):
+def test_snapshots_keep_owners_modes_and_holes(headless):
     script = (
         "cd; echo a > file; chmod 4711 file; mkdir -m 1770 folder; ln file hard; truncate -s 100M holes; mkfifo pipe;"
-        'touch -d 2001-02-03 old; python3 -c \'import os; os.setxattr("file", "user.note", b"x")\''
+        "touch -d 2001-02-03 old"
     )
     assert headless.run(["sh", "-c", script]).returncode == 0
     headless.run(["sh", "-c", "echo root > /opt/roots; chmod 600 /opt/roots"], user="guest")
@@ -196,8 +196,6 @@ def test_snapshots_keep_owners_modes_holes_and_attributes(headless):
     file, folder, pipe, old, holes = shown.stdout.decode().splitlines()
     assert file == "file 4711 user 2 regular file" and folder.startswith("folder 1770 user ")
     assert pipe == "pipe 644 user 1 fifo" and old == "981158400" and holes == "0\tholes"
-    note = headless.run(["python3", "-c", "import os; print(os.getxattr('file', 'user.note'))"], cwd="/home/user")
-    assert note.stdout == b"b'x'\n"
     assert headless.run(["cat", "/opt/roots"]).returncode != 0
     assert headless.run(["cat", "/opt/roots"], user="guest").stdout == b"root\n"
     headless.drop(snapshot)
