@@ -23,13 +23,16 @@ class Family:
     def __init__(self, pid: int, name: str, mark: str) -> None:
         self.pid, self.name, self._mark = pid, name, mark.encode()
         self._known = {seen.pid: seen.started for seen in process_table() if seen.pid == pid}
+        self._started = self._known.get(pid)
         self._stacks: dict[int, int] = {}  # of those that there were when it was ready
 
     def members(self, table: Iterable[Seen] | None = None, reaped: bool = False) -> set[int]:
         """The processes that live; ``reaped``: the first one was reaped just now."""
-        seen = {s.pid: s for s in (process_table() if table is None else table) if s.state not in "ZX"}
+        table = list(process_table() if table is None else table)
+        there = any((s.pid, s.started) == (self.pid, self._started) for s in table)  # as a zombie, maybe
+        seen = {s.pid: s for s in table if s.state not in "ZX"}
         found = {pid for pid, started in self._known.items() if pid in seen and seen[pid].started == started}
-        if reaped or any(seen[pid].session == self.pid for pid in found):  # else the number may be another's by now
+        if reaped or there or any(seen[pid].session == self.pid for pid in found):  # else the number may be another's
             found |= {s.pid for s in seen.values() if s.session == self.pid}
         found -= {1, os.getpid()}
         while more := {s.pid for s in seen.values() if s.parent in found} - found:

@@ -1,10 +1,14 @@
 """What was launched: the program with all its processes, and when it counts as ready, in a real sandbox."""
 
+import os
+import signal
+import subprocess
 import time
 
 import pytest
 
 from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.launched import Family
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.accessible_program import AccessibleProgram
@@ -131,3 +135,11 @@ def test_a_splash_screen_is_not_the_window(guest):
     )
     window = guest.launch(["python3", "-c", script], wait={"window": {"title": "^Same$"}}, timeout=60)["window"]
     assert window["type"] == "normal" and window["width"] >= 500
+
+
+def test_a_first_process_that_nobody_has_waited_for_yet_keeps_the_others_in():
+    with subprocess.Popen(["bash", "-c", "sleep 60 & exit 0"], start_new_session=True) as first:
+        family = Family(first.pid, "bash", "")
+        os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)  # it has ended; its number stays
+        (other,) = family.members()
+        os.kill(other, signal.SIGKILL)

@@ -456,7 +456,7 @@ def test_specifications_are_hashable_data():
         ({"ports": (0,)}, r"ServiceSpec.ports\[0\]: legal is a whole number from 1 to 65535, got 0"),
         ({"ports": ("8080",)}, r"ports\[0\]: legal is a whole number from 1 to 65535, got '8080'"),
         ({"ports": 8080}, "ports: legal is a list of .*, got 8080"),
-        ({"data": ("/x",)}, r"data\[0\]: legal is a sqlite or a postgresql or a files or a restore, got '/x'"),
+        ({"data": ("/x",)}, r"data\[0\]: legal is a Sqlite or a Postgresql or a Files or a Restore, got '/x'"),
         ({"secrets": ("a b",)}, "'a b'"),
         ({"watch": ("etc/x",)}, "'etc/x'"),
     ]:
