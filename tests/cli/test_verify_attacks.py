@@ -5,7 +5,7 @@ import json
 import pytest
 
 from deskgym.agents.scripted import AttackAgent, GotIn
-from deskgym.cli.attacks import Row
+from deskgym.cli.attacks import Row, only_broke
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.core.verify.attacks import GENERIC, Target, generic_attacks, inside
 from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
@@ -83,6 +83,7 @@ def test_what_applies_depends_on_the_task(folder):
 class Result:
     def __init__(self, outcome, score, message=""):
         self.outcome, self.score, self.message = outcome, score, message
+        self.seed = 0
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,17 @@ def test_what_counts_as_found(result, kind):
     row.add(AttemptReport(Attempt("files/report", "attack:x", 0.0), (result,)))
     assert row.counts == {name: int(name == kind) for name in ("earned", "error", "fault", "got in")}
     assert bool(row.found) is (kind is not None)
+
+
+def test_what_ended_without_a_verdict_may_be_played_again():
+    for result, again in (
+        (Result("failed", 0.0, ""), False),
+        (Result("solved", 1.0, ""), False),
+        (Result("error", None, "GOT IN: it can be traced"), False),
+        (Result("fault", None, "guest_lost: gone"), True),
+        (Result("error", None, "no window"), True),
+    ):
+        assert only_broke(AttemptReport(Attempt("files/report", "attack:x", 0.0), (result,))) is again
 
 
 def test_an_attack_that_got_in_or_broke_is_said():
