@@ -508,7 +508,7 @@ def test_room_that_comes_later_is_waited_for(nodes, start):
         ({"num_envs": 0}, "num_envs=0"),
         ({"autoreset_mode": "Never"}, "legal are 'NextStep'"),
         ({"num_cpus": -1}, "CPU=-1"),
-        ({"resources": {"desktop": "many"}}, "desktop='many'"),
+        ({"resources": {"desktop": "many"}}, "desktop: legal is a number, got 'many'"),
     ],
 )
 def test_bad_arguments(start, options, message):
@@ -555,7 +555,7 @@ def test_without_ray_the_error_says_how_to_get_it():
     done = run(
         "import sys; sys.modules['ray'] = None\n"
         "from deskgym.envs.ray.envs import DistributedEnvs\n"
-        "DistributedEnvs(None, 1)"
+        "DistributedEnvs(print, 1)"
     )
     assert "need ray, which is not installed" in done.stderr and "pip install 'deskgym[ray]'" in done.stderr
 

@@ -42,13 +42,14 @@ def until(condition, seconds=10.0):
         time.sleep(0.02)
 
 
-def qemus():
-    """Pids of the QEMUs that belong to this user."""
-    found = set()
+def qemus(owner=None):
+    """Pids of the QEMUs of one process's machines, by default this one's: other test processes may have theirs."""
+    found, own = set(), f"-{owner or os.getpid()}-".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                if Path(os.readlink(entry / "exe")).name == Path(find_qemu()).name:
+                ours = own in (entry / "cmdline").read_bytes()
+                if ours and Path(os.readlink(entry / "exe")).name == Path(find_qemu()).name:
                     found.add(int(entry.name))
             except OSError:
                 continue
@@ -183,12 +184,12 @@ def test_a_killed_trainer_leaves_nothing():
     trainer = subprocess.Popen([sys.executable, "-c", _TRAINER], stdout=subprocess.PIPE, text=True)
     try:
         pid = int(trainer.stdout.readline())
-        assert pid in qemus()
+        assert pid in qemus(trainer.pid)
         sockets = set(runtime_folder().glob("view-*.sock"))
     finally:
         trainer.kill()
         trainer.wait()
-    until(lambda: pid not in qemus())
+    until(lambda: pid not in qemus(trainer.pid))
     own = f"-{trainer.pid}-"
     until(lambda: not [p for p in base_folder().iterdir() if own in p.name and p.name.startswith("machine")])
     until(lambda: set(runtime_folder().glob("view-*.sock")) != sockets)
@@ -344,7 +345,8 @@ def test_kept_boots_of_no_use_are_made_anew(copied, caplog):
         assert machine.run(["true"]).returncode == 0
     with new(image=str(copied.folder)) as machine:
         assert machine.alive
-    assert [record.message.split(",")[0].split()[0] for record in caplog.records] == ["booting", "booting"]
+    said = [record.message.split(",")[0].split()[0] for record in caplog.records if record.name == "deskgym.qemu"]
+    assert said == ["booting", "booting"]
 
 
 _FULL = """
