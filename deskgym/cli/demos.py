@@ -42,9 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play what is missing and write the dataset; 0 when no demonstration failed and the dataset has some."""
+    from deskgym.task_suites import find_entry
+
     for option in ("episodes", "workers"):
         if getattr(arguments, option) < 1:
             raise ValueError(f"--{option} {getattr(arguments, option)}; legal is a number from 1 up")
+    if not find_entry(arguments.suite).display:
+        raise ValueError(f"demonstrations are of suites with a screen; {arguments.suite!r} has none")
     with needs_extra("minari", "datasets need"):
         from deskgym.datasets.demos import DemoFolder, write_demos
         from deskgym.datasets.minari_export import check_id
@@ -54,8 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
     make().close()  # an env that cannot be made is an error now
     plan, unsupported = _plan(arguments)
     dataset_id = check_id(arguments.id or f"deskgym/{Path(arguments.suite).name}-{arguments.action or 'computer'}-v0")
-    root = Path(arguments.out)
-    folder = DemoFolder(root / dataset_id / "episodes", kwargs)
+    root = Path(arguments.out or ".")
+    try:
+        folder = DemoFolder(root / dataset_id / "episodes", kwargs)
+    except OSError as error:
+        legal = "legal is a folder that can be made or written"
+        raise ValueError(f"--out {arguments.out!r}: {error.strerror} at {error.filename}; {legal}") from error
     there = sum(folder.path(demo).exists() for demo in plan)
     results = _collect(arguments, make, plan, folder)
     dataset = None

@@ -323,11 +323,12 @@ def _print(arguments: argparse.Namespace, resets: int, rows: Sequence[dict[str, 
                 for row in rows
             ),
         )
-    print(
-        f"{good} of {len(rows)} tasks are as they must be"
-        + (f"; {len(plan.unchanged)} not played, their proofs hold" if plan.unchanged else "")
-        + (f"; {len(plan.unsupported)} not supported" if plan.unsupported else "")
-    )
+    told = [f"{good} of {len(rows)} tasks are as they must be"] if rows or not plan.unchanged else []
+    if plan.unchanged:
+        told.append(f"{len(plan.unchanged)} not played: their proofs hold (--all plays them too)")
+    if plan.unsupported:
+        told.append(f"{len(plan.unsupported)} not supported")
+    print("; ".join(told))
     print_unsupported(plan.unsupported)
 
 

@@ -134,3 +134,11 @@ def test_workers_make_the_same_dataset(tmp_path):
         dataset = write_demos(tmp_path, f"w{workers}-v0", folder, make)
         actions.append([(e.meta["task"], [a["text"] for a in e.actions]) for e in episodes_of(dataset)])
     assert actions[0] == actions[1]
+
+
+def test_a_place_that_cannot_be_and_a_suite_without_a_screen_are_said_before_playing(cli, tmp_path):
+    (tmp_path / "file").touch()
+    status, _, err = cli(*FAKE, "--out", str(tmp_path / "file" / "data"))
+    assert status == 1 and f"--out '{tmp_path}/file/data': Not a directory at" in err and "legal is a folder" in err
+    status, _, err = cli("demos", "table_analysis", "--out", str(tmp_path))
+    assert status == 1 and "suites with a screen; 'table_analysis' has none" in err

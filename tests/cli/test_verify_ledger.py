@@ -54,6 +54,7 @@ def test_what_is_proven_is_not_played_again(cli, folder):
     proof = Ledger(folder / "proofs.jsonl").proofs["sums/one"]
     assert (proof.oracle, proof.noop, proof.wrong, proof.resets, proof.seed) == (1, 0, 1, 2, 0)
     assert played(cli, folder) == []
+    assert cli("verify", str(folder), *FAKE)[1].strip() == "2 not played: their proofs hold (--all plays them too)"
     assert played(cli, folder, "--all") == ["sums/one", "sums/two"]
 
 
