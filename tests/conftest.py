@@ -1,12 +1,13 @@
 """What all tests share: which need a sandbox or a virtual machine, what CI samples, and what it runs twice.
 
-Tests marked ``sandbox`` or ``qemu`` are skipped where there is none, with the reason; in CI they fail. There some long
-tests take a random third of their cases, and a test that fails runs once more at the end, alone: what passes then is
-printed as flaky, and few may.
+Tests are skipped where a program, a library, a sandbox or a virtual machine is missing, with the reason; in CI they
+fail. There some long tests take a random third of their cases, and a test that fails runs once more at the end, alone:
+what passes then is printed as flaky, and few may.
 """
 
 import os
 import random
+import re
 import subprocess
 import sys
 from functools import cache
@@ -17,6 +18,9 @@ import pytest
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 
+IN_CI = os.environ.get("CI") == "true"
+MAY_SKIP = re.compile("this run's sample|only root|root is needed|ordinary user|o[fn] x86_64|/upstream|to nobody")
+"""Why a test may be skipped in CI: what is sampled, who runs it, on which processor, and files that are not ours."""
 FLAKY_AT_MOST = 3
 """More flaky tests than this make the run red."""
 AGAIN_AT_MOST = 20
@@ -30,7 +34,7 @@ SAMPLE = "DESKGYM_SAMPLE_SEED"
 
 def pytest_addoption(parser):
     again = "run what failed once more at the end, alone; the default where CI=true"
-    parser.addoption("--again", action="store_true", default=os.environ.get("CI") == "true", help=again)
+    parser.addoption("--again", action="store_true", default=IN_CI, help=again)
 
 
 @cache
@@ -61,8 +65,24 @@ def why_no_qemu():
 def pytest_runtest_setup(item):
     for mark, why_not in (("sandbox", why_no_sandbox), ("qemu", why_no_qemu)):
         if item.get_closest_marker(mark) and (reason := why_not()):
-            missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            missing(f"no {mark} here: {reason}")
+            pytest.skip(f"no {mark} here: {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return failed_in_ci((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return failed_in_ci((yield))
+
+
+def failed_in_ci(report):
+    """The report; in CI a failure where it says that a test was skipped for want of something."""
+    if IN_CI and report.skipped and not MAY_SKIP.search(report.longrepr[2]):
+        report.outcome, report.longrepr = "failed", f"{report.longrepr[2]}: in CI nothing may be missing"
+    return report
 
 
 @pytest.fixture
@@ -93,7 +113,7 @@ def pytest_report_header():
 
 
 def pytest_configure(config):
-    os.environ.setdefault(SAMPLE, str(random.randrange(10**6)) if os.environ.get("CI") == "true" else "all")
+    os.environ.setdefault(SAMPLE, str(random.randrange(10**6)) if IN_CI else "all")
     if config.getoption("--again") and not hasattr(config, "workerinput"):  # not in xdist's workers
         config.pluginmanager.register(Again(config), "deskgym-again")
 

@@ -19,13 +19,11 @@ def test_{name}():
 """
 BROKEN = "def test_broken():\n    assert 1 == 2\n"
 SKIPPED = """\
-import os
 import pytest
 
-def test_skipped():
-    if os.environ.get("CI") != "true":
-        pytest.skip("no sandbox here")
-    pytest.fail("no sandbox here")
+@pytest.mark.parametrize("why", ["no sandbox here", "not in this run's sample"])
+def test_skipped(why):
+    pytest.skip(why)
 """
 
 
@@ -73,9 +71,15 @@ def test_what_fails_twice_has_failed(ran):
     assert "1 failed" in out.splitlines()[-1] and "1 flaky" in out.splitlines()[-1]
 
 
-def test_what_is_skipped_alone_has_failed(ran):
+def test_what_is_skipped_for_want_of_something_has_failed(ran):
     status, out, log = ran({"skipped": SKIPPED})
-    assert status == 1 and log == [] and "1 failed" in out.splitlines()[-1]
+    assert status == 1 and log == [] and "1 failed, 1 skipped" in out.splitlines()[-1]
+    assert "no sandbox here: in CI nothing may be missing" in out
+
+
+def test_a_file_that_is_skipped_for_want_of_a_library_has_failed(ran):
+    status, out, log = ran({"skipped": "import pytest\npytest.importorskip('no_such_library')\n"})
+    assert status not in (0, 5) and "could not import 'no_such_library'" in out
 
 
 def test_more_than_three_are_too_many(ran):

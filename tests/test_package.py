@@ -67,8 +67,8 @@ def test_the_wheel_imports_and_lists_its_tasks_outside_the_checkout(wheel, tmp_p
         [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel], check=True, timeout=120
     )
     # the dependencies come from this environment; deskgym itself must come from the wheel
-    own = Path(sysconfig.get_path("purelib"))
-    (site / "dependencies.pth").write_text(f"{own}\n")
+    own = [entry for entry in sys.path if entry.endswith("site-packages")]
+    (site / "dependencies.pth").write_text("".join(f"{entry}\n" for entry in own))
     code = (
         "import deskgym, json; from deskgym.task_suites import load_suite;"
         "print(json.dumps([deskgym.__file__, load_suite('science').ids()]))"

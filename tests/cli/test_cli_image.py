@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "envs" / "machines"))
 
-from image_files import fake_mmdebstrap, hand_made_image
+from image_files import WHY_NOT, fake_mmdebstrap, hand_made_image
 
 from deskgym.envs.machines.image import load_recipe, store
 
@@ -22,11 +22,8 @@ def images(tmp_path, monkeypatch):
     return store.images_folder()
 
 
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 def test_build_prints_time_and_sizes_and_then_that_it_is_there(cli, images, tmp_path, monkeypatch):
-    from test_image_build import WHY_NOT
-
-    if WHY_NOT:
-        pytest.skip(WHY_NOT)
     fake_mmdebstrap(tmp_path / "fake", monkeypatch)
     (tmp_path / "toy.yaml").write_text("name: toy\ndisk_mb: 512\n")
     status, out, err = cli("image", "build", str(tmp_path / "toy.yaml"))

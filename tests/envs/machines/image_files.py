@@ -6,7 +6,27 @@ import os
 import subprocess
 import tarfile
 
+from deskgym.envs.machines.image import build
 from deskgym.envs.machines.image.image import FILES, sha256
+from deskgym.envs.machines.sandbox.host import find_tool
+from deskgym.envs.machines.userns import NoIdsError, id_map
+
+
+def why_not():
+    """Why no image can be built here, even with the stand-in; "" where one can."""
+    missing = [tool for tool, _ in build.TOOLS if tool != "mmdebstrap" and find_tool(tool) is None]
+    if missing:
+        return f"needs {', '.join(missing)}"
+    try:
+        id_map()
+    except NoIdsError as error:
+        return str(error)
+    if os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"]).returncode:
+        return "this root may not make namespaces"
+    return ""
+
+
+WHY_NOT = why_not()
 
 FAKE_MMDEBSTRAP = """#!/bin/sh
 # Like mmdebstrap as far as the builder can see, but the file tree is a ready archive.

@@ -243,7 +243,6 @@ def test_importing_the_package_loads_no_tables():
 
 
 def test_tasks_are_kept_and_drawn_by_pattern_and_split(suite):
-    pytest.importorskip("deskgym.task_suites.table_analysis.task")
     task = suite.get("shop/ada/normal/many-units#5")
     assert suite.get("shop/ada/normal/many-units", 5) is task
     rng = np.random.default_rng(0)

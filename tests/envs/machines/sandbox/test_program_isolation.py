@@ -89,7 +89,7 @@ def test_nobody_touches_a_program_or_a_service_that_is_not_its_own(box, by):
         box.guest.call("end_others", keep=[])
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="only there processes are made undumpable")
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="processes are made undumpable on x86_64 only")
 def test_what_a_program_starts_does_not_touch_it(box):
     """A program opens a link with what the home folder names, and so runs the agent's code as its child."""
     box.put("/tmp/touch.py", TOUCH.encode())
