@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import gymnasium
 
 Outcome = Literal["solved", "failed", "error", "fault", "unfinished"]
+LEFT_OUT: tuple[Outcome, ...] = ("error", "fault")
+"""Outcomes that say nothing about the agent: whoever trains or counts leaves such an episode out."""
 
 
 @runtime_checkable

@@ -139,7 +139,7 @@ def make_env(task: str, split: str, max_steps: int) -> gym.Env[Any, Any]:
 def play(
     envs: gym.vector.VectorEnv[Any, Any, Any], policy: Policy, seed: int, greedy: bool = False
 ) -> Iterator[Episode]:
-    """Episodes without end, as they are finished; one whose machine broke is left out."""
+    """Episodes without end, as they are finished; one that says nothing about the policy is left out."""
     observation, _ = envs.reset(seed=seed)
     running = [Episode() for _ in range(envs.num_envs)]
     fresh = np.zeros(envs.num_envs, bool)  # these reset now, and their action is not read
@@ -153,14 +153,21 @@ def play(
             episode.steps.append((prompt, candidates, actions[k]))
             episode.logprob += logprob
         observation, rewards, terminated, truncated, infos = envs.step(tuple(actions))
-        broken = infos.get("_fault", np.zeros(envs.num_envs, bool))
+        out = left_out(infos, envs.num_envs)
         over = (terminated | truncated) & ~fresh
         for k in np.flatnonzero(over):
             running[k].reward = float(rewards[k])
-            if not broken[k]:
+            if not out[k]:
                 yield running[k]
             running[k] = Episode()
         fresh = over
+
+
+def left_out(infos: dict[str, Any], count: int) -> list[bool]:
+    """Whether each env's episode broke by itself or was not judged; what the policy breaks counts (docs/faults.md)."""
+    causes = infos.get("fault", {}).get("cause", [None] * count)
+    errors = infos.get("verdict", {}).get("error", [None] * count)
+    return [cause == "infrastructure" or error is not None for cause, error in zip(causes, errors, strict=True)]
 
 
 def loss_of(policy: Policy, batch: Sequence[Episode], entropy_weight: float) -> Tensor:

@@ -27,6 +27,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 import deskgym  # noqa: F401 - registers the environments
+from deskgym.agents.base import judge
 from deskgym.agents.pointer_policy import PointerPolicy, pointer_options
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
@@ -89,9 +90,9 @@ class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
-            verdict = info.get("verdict")
+            outcome, score, _ = judge(info)
             info["label"] = self.label
-            info["solved"] = None if verdict is None or verdict["error"] else bool(verdict["success"])
+            info["solved"] = None if score is None else outcome == "solved"
         return observation, reward, terminated, truncated, info
 
 

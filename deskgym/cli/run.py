@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out"
     )
-    agents = "oracle (default), random, noop, constant:TEXT, wrong:NAME or module:Class"
+    agents = "oracle (default), random, noop, constant:TEXT, wrong:NAME, mutant:NAME, attack:NAME or module:Class"
     parser.add_argument("--agent", default="oracle", help=agents)
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play; 0 when every episode was played to a verdict, whatever it said."""
+    from deskgym.agents.base import LEFT_OUT
     from deskgym.agents.loading import make_agent
     from deskgym.agents.rollout import rollout
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             bar.advance(episodes)
             note(_line(results[-1]))
     _report(arguments, results)
-    return int(any(result.outcome in ("error", "fault") for result in results))
+    return int(any(result.outcome in LEFT_OUT for result in results))
 
 
 def _plan(arguments: argparse.Namespace) -> list[tuple[str | None, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,27 @@ from gymnasium import spaces
 from minari import MinariDataset  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from deskgym.agents.base import LEFT_OUT, judge
 from deskgym.datasets.computer_actions import ActionStore
 from deskgym.datasets.episode import Episode, jsonable
 from deskgym.datasets.minari_export import write_dataset
 from deskgym.datasets.spaces import cast
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import ActionError
-from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.envs.options import checked
 from deskgym.wrappers.base import DesktopWrapper
+
+logger = logging.getLogger("deskgym.datasets")
 
 
 class EpisodeCollector(DesktopWrapper):
     """Keeps what is observed and done, in memory; put it around all other wrappers.
 
     It does what Minari's ``DataCollector`` does, which needs jax and cannot hold our infos. Episodes count once they
-    have ended; one that ``reset`` or ``close`` cuts off is dropped. Actions may come in any form that ``env.step``
-    takes, and the oracle's too, and are kept as members of the action space. Of an env with discrete actions the
-    masks are kept as well.
+    have ended; one that ``reset`` or ``close`` cuts off is dropped, and so is, with a warning in the log, one that the
+    infrastructure broke or that could not be evaluated. One whose machine the agent broke is kept: its score is 0.
+    Actions may come in any form that ``env.step`` takes, and the oracle's too, and are kept as members of the action
+    space. Of an env with discrete actions the masks are kept as well.
 
     What no member does is refused, though the env would take it: a combination that is not modifiers and one key, a
     wait or hold longer than the space's second, an action where the pointer is before one has said a place, and what
@@ -92,8 +97,12 @@ class EpisodeCollector(DesktopWrapper):
             episode.masks += self._masks()
             if episode.ended:
                 assert self.desktop.task is not None  # reset has drawn it
-                episode.meta = facts(self.desktop.task, self.desktop.verdict)
-                self.episodes.append(episode)
+                outcome, _, message = judge(info)
+                if outcome in LEFT_OUT:
+                    logger.warning("an episode of %s is left out: %s: %s", self.desktop.task.id, outcome, message)
+                else:
+                    episode.meta = facts(self.desktop.task, info)
+                    self.episodes.append(episode)
                 self._episode = None
         return observation, float(reward), terminated, truncated, info
 
@@ -112,8 +121,8 @@ class EpisodeCollector(DesktopWrapper):
         return write_dataset(folder, dataset_id, self.episodes, self.env, **about)
 
 
-def facts(task: TaskLike, verdict: Verdict | None) -> dict[str, Any]:
-    """What is kept of an episode as a whole, JSON-able."""
+def facts(task: TaskLike, info: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of an episode as a whole, JSON-able; ``info`` is that of its last step."""
     made: dict[str, Any] = jsonable(
         {
             "task": task.id,
@@ -122,8 +131,12 @@ def facts(task: TaskLike, verdict: Verdict | None) -> dict[str, Any]:
             "split": task.split,
             "difficulty": task.difficulty,
             "tags": list(task.tags),
-            "score": verdict.score if verdict else None,
-            "success": verdict.success if verdict else None,
         }
     )
-    return made
+    return made | scored(info)
+
+
+def scored(info: Mapping[str, Any]) -> dict[str, Any]:
+    """``score`` and ``success`` of an episode that counts, by the info of its last step; None where it has none."""
+    outcome, score, _ = judge(info)
+    return {"score": score, "success": None if score is None else outcome == "solved"}

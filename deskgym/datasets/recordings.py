@@ -13,6 +13,8 @@ import numpy as np
 from gymnasium import spaces
 
 import deskgym  # noqa: F401 - registers the ids that recordings name
+from deskgym.agents.base import LEFT_OUT, judge
+from deskgym.datasets.collector import scored
 from deskgym.datasets.computer_actions import ActionStore
 from deskgym.datasets.episode import Episode
 from deskgym.datasets.minari_export import write_dataset
@@ -39,7 +41,8 @@ def to_minari(
 
     ``RecordEpisode`` must have been right around the env: then all parts of its observation can be had from the
     recording, and to the bit. Actions are members of the env's action space; a computer action has only what its verb
-    reads. A recording that was cut off is left out.
+    reads. A recording that was cut off is left out, and so is one that the infrastructure broke or that could not be
+    evaluated; one whose machine the agent broke is kept, with a score of 0.
 
     Args:
         folders: of recordings, or folders with such folders in them.
@@ -50,15 +53,22 @@ def to_minari(
         about: see ``write_dataset``.
 
     Raises:
-        RecordingError: there is no complete recording, they are of different envs, or one cannot be read; the message
-            names it; or there were wrappers between ``RecordEpisode`` and the env (use ``EpisodeCollector`` for those).
+        RecordingError: there is no complete recording of a desktop, they are of different envs, or one cannot be read;
+            the message names it; or there were wrappers between ``RecordEpisode`` and the env (use
+            ``EpisodeCollector`` for those).
         ValueError: the id is malformed or taken.
     """
     paths = [folders] if isinstance(folders, str | Path) else list(folders)
     found = [recording for path in paths for recording in find_recordings(path)]
-    chosen = [r for r in found if r.complete and not r.aborted and (not solved or (r.verdict or {}).get("success"))]
+    ended = [recording for recording in found if recording.complete and not recording.aborted]
+    outcomes = [judge(_info(recording, recording.steps[-1]))[0] for recording in ended]
+    chosen = [
+        recording
+        for recording, outcome in zip(ended, outcomes, strict=True)
+        if outcome == "solved" or not (solved or outcome in LEFT_OUT)
+    ]
     if not chosen:
-        kind = "solved" if solved else "complete"
+        kind = "solved" if solved else "complete and counts"
         raise RecordingError(f"none of the {len(found)} recordings in {', '.join(map(str, paths))} is {kind}")
     with closing(_env_of(chosen)) as env:
         return write_dataset(out, dataset_id, _Converted(chosen, env), env, replace=replace, **about)
@@ -83,6 +93,8 @@ def _env_of(recordings: Sequence[Recording]) -> gymnasium.Env[Any, Any]:
     """The env that all were recorded in, not started."""
     first = recordings[0]
     for recording in recordings:
+        if recording.is_conversation:
+            raise RecordingError(f"{recording.folder} is a conversation about tables; datasets are of desktops")
         if wrappers := recording.meta.get("wrappers"):
             raise RecordingError(
                 f"{recording.folder} was recorded around {', '.join(wrappers)}, whose observations and actions are not "
@@ -109,16 +121,16 @@ def episode_of(recording: Recording, env: gymnasium.Env[Any, Any]) -> Episode:
         RecordingError: a frame is lost, or an action is none of the env's.
     """
     desktop = env.unwrapped
-    assert isinstance(desktop, DesktopEnv)  # RecordEpisode records nothing else
+    assert isinstance(desktop, DesktopEnv)  # other recordings were refused
     see = _Seen(recording, desktop)
     store = ActionStore(env.action_space, desktop.screen_size)
-    task, verdict = recording.meta["task"], recording.verdict or {}
+    task = recording.meta["task"]
     names = ("id", "instruction", "params", "split", "difficulty", "tags")
     facts = {name if name != "id" else "task": task[name] for name in names}
     episode = Episode(
         seed=recording.meta["seed"],
         options=recording.meta.get("options"),
-        meta=facts | {"score": verdict.get("score"), "success": verdict.get("success")},
+        meta=facts | scored(_info(recording, recording.steps[-1])),
     )
     for line in recording.steps:
         episode.observations.append(see.observation(line))

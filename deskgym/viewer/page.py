@@ -15,6 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from deskgym._version import __version__
+from deskgym.agents.base import judge
 from deskgym.envs.observation.elements import state_names
 from deskgym.viewer.frames import pack_frames
 from deskgym.viewer.marks import Pointer, caption, source_text
@@ -44,7 +45,7 @@ def write_page(recordings: Sequence[Recording], out: Path, done: Callable[[], ob
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     stream = environment.get_template("page.html").stream(
-        summaries=[_summary(recording) for recording in recordings],
+        summaries=[_made(recording, _summary) for recording in recordings],
         episodes=_episodes(recordings, done or (lambda: None)),
         script=Markup(script),
         style=Markup(style),
@@ -74,11 +75,15 @@ def _hash(text: str) -> str:
 
 def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> Iterator[dict[str, Any]]:
     for recording in recordings:
-        try:
-            yield _summary(recording) | _content(recording)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
+        yield _made(recording, _summary) | _made(recording, _content)
         done()
+
+
+def _made(recording: Recording, make: Callable[[Recording], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return make(recording)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
 
 
 def _content(recording: Recording) -> dict[str, Any]:
@@ -96,16 +101,13 @@ def _summary(recording: Recording) -> dict[str, Any]:
     """What the list of episodes shows."""
     verdict, last = recording.verdict, recording.steps[-1] if recording.steps else {}
     task = recording.meta.get("task") or {}
-    fault = (last.get("info") or {}).get("fault")
-    if fault:
-        outcome, why = "fault", f"{fault.get('kind')}: {fault.get('message')}"
-    elif verdict is None:
+    fault = (last.get("info") or {}).get("fault") or {}
+    outcome, score, why = judge({"fault": fault, "verdict": verdict})
+    if outcome == "unfinished":
         outcome = "error" if recording.aborted else "unfinished"
         why = recording.aborted or "the recording ends before the episode did"
-    elif verdict.get("error") is not None:
-        outcome, why = "error", str(verdict["error"])
-    else:
-        outcome, why = ("solved" if verdict.get("success") else "failed"), ""
+    elif outcome == "failed" and not fault:
+        why = ""  # the table of checks says it
     return {
         "task": str(task.get("id", "?")),
         "instruction": str(task.get("instruction", "")),
@@ -113,7 +115,8 @@ def _summary(recording: Recording) -> dict[str, Any]:
         "steps": max(0, len(recording.steps) - 1),
         "outcome": outcome,
         "why": why,
-        "score": verdict.get("score") if verdict and outcome in ("solved", "failed") else None,
+        "cause": fault.get("cause"),
+        "score": score,
         "checks": [
             {key: str(check.get(key, "")) for key in ("name", "outcome", "message")}
             for check in (verdict or {}).get("checks", ())

@@ -86,6 +86,9 @@ class Conversation(Dialogue):
             self._go_on(final.machine)
         return score_of(outcome) / len(self.turns)
 
+    def _wrong(self, why: str) -> Outcome:
+        return self._outcome(self.present, all_wrong(self.present.turn.intents, why))
+
     def _judge(self, prepared: PreparedTurn, final: FinalState) -> Outcome:
         turn = prepared.turn
         error = recall = None
@@ -95,6 +98,17 @@ class Conversation(Dialogue):
         except (JudgeError, MachineError) as broken:
             error = f"{turn.id}: {broken}"
             intents = all_wrong(turn.intents, error)
+        return self._outcome(prepared, intents, recall, final.answer, error)
+
+    def _outcome(
+        self,
+        prepared: PreparedTurn,
+        intents: tuple[IntentOutcome, ...],
+        recall: float | None = None,
+        answer: str | None = None,
+        error: str | None = None,
+    ) -> Outcome:
+        turn = prepared.turn
         return Outcome(
             turn=turn.id,
             domain=turn.domain,
@@ -104,7 +118,7 @@ class Conversation(Dialogue):
             recall=recall,
             executed=tuple(self._executed),
             reference=prepared.code,
-            answer=final.answer,
+            answer=answer,
             right=turn.choice.letter if turn.choice else None,
             options=len(turn.choice.options) if turn.choice else 0,
             asked=tuple(self._asked),

@@ -69,6 +69,17 @@ class Dialogue(ABC):
     def submit(self, final: FinalState) -> float:
         """Judge the present turn and go on to the next; gives the reward. Never raises: see ``verdict.error``."""
 
+    @abstractmethod
+    def _wrong(self, why: str) -> Outcome:
+        """The present turn's outcome where nothing of it is right."""
+
+    def broken_by_agent(self, why: str) -> None:
+        """The agent has broken its machine: the present turn and those that follow are wrong, not left out."""
+        self._begin_turn()  # what it has run earns nothing by being near the reference's code
+        self.outcomes = [outcome for outcome in self.outcomes if not outcome.error]  # the turn in which it broke
+        while not self.over:
+            self.outcomes.append(self._wrong(why))
+
     @property
     def about_plot(self) -> bool:
         """Whether the present turn asks about a picture."""

@@ -9,8 +9,11 @@ from typing import Annotated, Any, cast
 from gymnasium.utils import EzPickle
 
 from deskgym.envs.action.form import Performed
+from deskgym.envs.clock import Clock
 from deskgym.envs.episode import TaskLike, TaskSource
+from deskgym.envs.errors import MachineError
 from deskgym.envs.kernel_env import KernelActions, KernelEnv
+from deskgym.envs.machine_env import Step
 from deskgym.envs.machines.kernels import Execution
 from deskgym.envs.options import checked
 from deskgym.task_suites.table_analysis.dialogue import Dialogue, DialogueTask
@@ -119,6 +122,14 @@ class TableAnalysisEnv(KernelEnv):
         if "instruction" in found and "plot" not in found and cast(Dialogue, self._present()).about_plot:
             found["instruction"] += f"\n\n{LEFT_OUT}"
         return found
+
+    def _fault(self, error: MachineError, clock: Clock) -> Step:
+        step = super()._fault(error, clock)
+        info = step[-1]
+        if info["fault"]["cause"] == "agent" and self.conversation is not None:
+            self.conversation.broken_by_agent(f"the agent broke its machine: {error}")
+            info["analysis"] = self.conversation.record()
+        return step
 
     def _info(self, timing: Mapping[str, float]) -> dict[str, Any]:
         info = super()._info(timing)

@@ -13,6 +13,7 @@ from fake_suite import FakeSource
 
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.errors import GuestLost
 from deskgym.viewer.frames import bounding_box, changed_boxes, pack_frames
 from deskgym.viewer.marks import Pointer, caption
 from deskgym.viewer.page import phases, write_page
@@ -116,6 +117,29 @@ def test_hostile_text_stays_text(recorded):
     assert json.loads(data_of(page)[2]["steps"][1]["action"])["text"] == EVIL
     assert "default-src 'none'" in page and "unsafe" not in page
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+
+
+def lost(display, request):
+    raise GuestLost("the bus is gone", "accessibility_lost")
+
+
+@pytest.mark.parametrize(("cause", "outcome"), [("agent", "failed"), ("infrastructure", "fault"), (None, "fault")])
+def test_a_fault_says_whose_it_is(cause, outcome, tmp_path, monkeypatch):
+    env = RecordEpisode(DesktopEnv(FakeSource(), machine="fake", screen_size=(320, 240)), tmp_path)
+    for seed in range(2):
+        env.reset(seed=seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(env.inner.machine.display), "carry_out", lost)
+            env.step({"action": "click", "x": 1, "y": 1} if cause == "agent" else {"action": "wait", "seconds": 0.1})
+    env.close()
+    if cause is None:  # as recorded before faults had a cause
+        for path in tmp_path.glob("*/steps.jsonl"):
+            path.write_text(path.read_text().replace(', "cause": "infrastructure"', ""))
+    page = page_of(tmp_path)
+    assert f'<span class="chip {outcome}">2 {outcome}</span>' in page
+    assert page.count("accessibility_lost: the bus is gone</p>") == 2
+    assert page.count(f"broken by the {cause}") == (4 if cause else 0)  # in the list, and on each episode's page
+    assert len(re.findall(r'chip failed">failed · 0.0<', page)) == (2 if cause == "agent" else 0)
 
 
 def test_a_recording_that_makes_no_sense_is_one_clear_error(recorded):

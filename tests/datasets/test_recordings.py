@@ -1,16 +1,21 @@
 """RecordEpisode's folders as a dataset: the same as what a collector around it has seen."""
 
+import json
+
 import gymnasium
 import numpy as np
 import pytest
+from fake_suite import CopyTask
 from gymnasium.utils.env_checker import data_equivalence
 
 import deskgym  # noqa: F401
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.datasets import EpisodeCollector, episodes_of, to_minari
+from deskgym.envs.errors import GuestLost
+from deskgym.envs.evaluation.verdict import Verdict
 from deskgym.task_suites import find_entry
 from deskgym.wrappers import JointDiscrete, RecordEpisode
-from deskgym.wrappers.recording.recording import RecordingError
+from deskgym.wrappers.recording.recording import FORMAT, META, STEPS, RecordingError, write_json
 
 PARTS = ("screenshot", "elements", "a11y", "terminal", "instruction", "feedback", "vocabulary")
 
@@ -105,6 +110,50 @@ def test_a_lost_frame_is_named(tmp_path):
     with pytest.raises(RecordingError, match="frame 0 of step 0 is lost"):
         to_minari(tmp_path / "out", "x-v0", tmp_path / "data")
     assert not (tmp_path / "data" / "x-v0").exists()
+
+
+def lost(display, request):
+    raise GuestLost("the bus is gone", "accessibility_lost")
+
+
+def broken(folder, monkeypatch):
+    """A collector with an episode that the agent broke, one that the infrastructure did, and one without a verdict."""
+    options = {"machine": "fake", "screen_size": (160, 120), "max_elements": 8, "observation": PARTS}
+    env = EpisodeCollector(RecordEpisode(gymnasium.make("deskgym/Science-v0", **options), folder))
+    for action in ({"action": "click", "x": 1, "y": 1}, {"action": "wait", "seconds": 0.1}):
+        env.reset(seed=0)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(env.desktop.machine.display), "carry_out", lost)
+            assert env.step(action)[3]
+    env.reset(seed=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(CopyTask, "evaluate", lambda task, final: Verdict(0.0, error="the reference is gone"))
+        assert env.step({"action": "done"})[4]["verdict"]["error"]
+    env.close()
+    return env.episodes
+
+
+def test_what_the_agent_broke_counts_0_and_what_broke_by_itself_is_left_out(tmp_path, monkeypatch, caplog):
+    episodes = broken(tmp_path / "out", monkeypatch)
+    assert [(episode.meta["score"], episode.meta["success"], episode.rewards) for episode in episodes] == [
+        (0.0, False, [0.0])
+    ]
+    assert episodes[0].infos[-1]["fault"]["cause"] == "agent"
+    assert [record.getMessage().partition("left out: ")[2] for record in caplog.records] == [
+        "fault: accessibility_lost: the bus is gone", "error: the reference is gone",
+    ]  # fmt: skip
+    assert_seen(episodes, to_minari(tmp_path / "out", "fake/broken-v0", tmp_path / "data"), actions=False)
+    with pytest.raises(RecordingError, match="none of the 3 recordings in .* is solved"):
+        to_minari(tmp_path / "out", "fake/solved-v0", tmp_path / "data", solved=True)
+
+
+def test_a_conversation_is_refused(tmp_path):
+    lines = [{"step": 0, "info": {}, "texts": {"instruction": "?"}, "timing": {}}]
+    lines.append({"step": 1, "terminated": True, "info": {}, "timing": {}})
+    write_json(tmp_path / META, {"format": FORMAT, "task": {"id": "penguins/ines/normal/t#0"}})
+    (tmp_path / STEPS).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(RecordingError, match="is a conversation about tables"):
+        to_minari(tmp_path, "talk-v0", tmp_path / "data")
 
 
 @pytest.mark.sandbox

@@ -1,5 +1,6 @@
 """The REINFORCE example: its policy learns in a world of texts, and runs on the real program."""
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -67,6 +68,29 @@ def test_it_learns_in_a_world_of_texts():
     assert sum(rewards[-30:]) >= 24 and after >= 27 and count == 30
 
 
+class Breaks(TabWorld):
+    """It ends with the first step, each time for another reason."""
+
+    ENDS = (
+        {"fault": {"kind": "guest_lost", "message": "gone", "cause": "infrastructure"}},
+        {"fault": {"kind": "guest_lost", "message": "gone", "cause": "agent"}},
+        {"verdict": {"score": 0.0, "error": "the reference is gone"}},
+        {"verdict": {"score": 0.0, "error": None}},
+    )
+    ended = 0
+
+    def step(self, action):
+        self.ended += 1
+        return self.observe(), float(self.ended), True, False, self.ENDS[(self.ended - 1) % 4]
+
+
+def test_what_the_policy_broke_counts():
+    envs = gym.vector.SyncVectorEnv([Breaks, Breaks])
+    rewards = [episode.reward for episode in itertools.islice(reinforce.play(envs, reinforce.Policy(), 0), 8)]
+    assert rewards == [2.0, 2.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0]
+    assert len(next(iter(reinforce.play(envs, reinforce.Policy(), 0))).steps) == 1
+
+
 def test_candidates_are_programs_for_what_is_on_the_screen():
     env = TabWorld()
     observation, _ = env.reset(seed=0)
@@ -97,25 +121,6 @@ def test_the_loss_raises_what_was_rewarded_and_not_the_rest():
     after = chances()
     assert before == pytest.approx([1 / 3] * 3)
     assert after[1] > before[1] and after[0] < before[0] and after[2] < before[2]
-
-
-def test_a_broken_episode_is_left_out():
-    class Breaking(TabWorld):
-        episodes = 0
-
-        def reset(self, **options):
-            self.episodes += 1
-            return super().reset(**options)
-
-        def step(self, action):
-            broken = self.episodes % 2 == 1
-            info = {"fault": {"kind": "guest_lost"}} if broken else {}
-            return self.observe(), float(not broken), not broken, broken, info
-
-    envs = gym.vector.SyncVectorEnv([Breaking])
-    seen = [episode for _, episode in zip(range(3), reinforce.play(envs, reinforce.Policy(), 0), strict=False)]
-    assert [episode.reward for episode in seen] == [1.0] * 3
-    assert envs.envs[0].episodes >= 6
 
 
 @pytest.mark.slow

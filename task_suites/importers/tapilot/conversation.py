@@ -92,8 +92,22 @@ class TapilotConversation(Dialogue):
             intents = self._judged(final)
         except (GuestCallError, MachineError) as broken:
             error = f"{self.turn.id}: {broken}"
+        outcome = self._outcome(intents, self._recall(), final.answer, error)
+        self.outcomes.append(outcome)
+        return score_of(outcome)
+
+    def _wrong(self, why: str) -> Outcome:
+        return self._outcome([(False, why)] * len(self._intents()))
+
+    def _outcome(
+        self,
+        intents: Sequence[tuple[bool, str] | None],
+        recall: float | None = None,
+        answer: str | None = None,
+        error: str | None = None,
+    ) -> Outcome:
         turn = self.turn
-        outcome = Outcome(
+        return Outcome(
             turn=turn.id,
             domain=turn.domain,
             mode=turn.mode,
@@ -103,17 +117,15 @@ class TapilotConversation(Dialogue):
                 for (name, kind), verdict in zip(self._intents(), intents, strict=False)
                 if verdict is not None
             ),
-            recall=self._recall(),
+            recall=recall,
             executed=tuple(self._executed),
             reference=turn.reference_code,
-            answer=final.answer,
+            answer=answer,
             right=turn.choice.letter if turn.choice else None,
             options=len(turn.choice.texts) or 4 if turn.choice else 0,
             asked=tuple(self._asked),
             error=error,
         )
-        self.outcomes.append(outcome)
-        return score_of(outcome)
 
     def _intents(self) -> list[tuple[str, str]]:
         """Name and kind of each intent."""

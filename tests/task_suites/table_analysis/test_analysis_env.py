@@ -9,10 +9,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.envs.errors import ActionError, TaskError
+from deskgym.datasets.analysis_results import read_results
+from deskgym.envs.errors import ActionError, GuestLost, TaskError
 from deskgym.envs.kernel_env import kernel_spaces
+from deskgym.envs.machines.kernels import Kernel
 from deskgym.envs.observation.spaces import observation_space
 from deskgym.task_suites.table_analysis.env import TEXTS
+from deskgym.wrappers import RecordEpisode
 
 CHOICE = "*/*/action/*"
 
@@ -272,6 +275,32 @@ def test_a_dialogue_that_is_concluded_early_has_a_verdict_of_what_there_was():
     assert info["verdict"]["score"] == pytest.approx(1 / len(turns))
     assert len(info["analysis"]["turns"]) == 2
     env.close()
+
+
+def lost(kernel, code, **options):
+    raise GuestLost("the guest is gone")
+
+
+@pytest.mark.sandbox
+def test_what_the_agent_breaks_counts_0_in_the_results(tmp_path, monkeypatch):
+    env = RecordEpisode(make("penguins/ines/normal", episode="dialogue"), tmp_path)
+    for broken_by in ("agent", "infrastructure"):
+        env.reset(seed=0)
+        turns = env.unwrapped.task.turns
+        if broken_by == "agent":
+            assert play(env, [turns[0].code, "DONE"])[1] == pytest.approx(1 / len(turns))
+        with monkeypatch.context() as patch:
+            patch.setattr(Kernel, "run", lost)
+            patch.setattr(type(env.unwrapped.machine), "host_lost", broken_by == "infrastructure")
+            *_, truncated, info = env.step("import os; os.kill(1, 9)")
+        assert truncated and info["fault"]["cause"] == broken_by and ("analysis" in info) == (broken_by == "agent")
+    env.close()
+    results = read_results(tmp_path)
+    assert (results.episodes, results.turns, results.left_out) == (1, len(turns), {"with a broken machine": 1})
+    overall = results.modes[-1].scores
+    asked = [len(turn.intents) for turn in turns]
+    assert (overall.intents, overall.correct) == (sum(asked), asked[0])
+    assert overall.acc == overall.acc_se == overall.acc_ser == asked[0] / sum(asked)
 
 
 @pytest.mark.sandbox

@@ -17,7 +17,8 @@ from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.tapilot import libraries
 from deskgym.task_suites.importers.tapilot.suite import suite
 from deskgym.task_suites.programs import load_program
-from deskgym.task_suites.table_analysis.dialogue import DialogueTask
+from deskgym.task_suites.table_analysis.dialogue import DialogueTask, score_of
+from deskgym.task_suites.table_analysis.metrics import check_outcome
 
 
 @pytest.fixture
@@ -275,6 +276,19 @@ def test_texts_for_the_agent(tmp_path: Path) -> None:
     assert "mark who is tall" in texts["dialogue"] and "mean_height" not in texts["dialogue"]
     choice = tasks.get("action_analysis/2").begin("rules", 1).texts()
     assert choice["instruction"].count("B. right") == 1 and choice["library"] == ""
+
+
+def test_a_turn_that_the_agent_broke_is_wrong(tmp_path: Path) -> None:
+    tasks = suite(str(fixtures.write_lines(tmp_path)), "corrected")
+    for task, kinds in (("private/5", 2), ("action_analysis/2", 1)):
+        talk = tasks.get(task).begin("rules", 1)
+        talk.ran("import os; os.kill(1, 9)", "", False)
+        talk.broken_by_agent("the agent broke its machine")
+        (outcome,) = talk.outcomes
+        check_outcome(outcome)
+        assert talk.over and outcome.error is None and not outcome.executed and len(outcome.intents) == kinds
+        assert not any(intent.correct for intent in outcome.intents)
+        assert score_of(outcome) == 0
 
 
 def test_a_clarification_tells_what_comments_say_and_no_code(tmp_path: Path) -> None:
