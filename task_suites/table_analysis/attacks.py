@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from deskgym.envs.errors import TaskError
@@ -112,36 +112,44 @@ def attacks_on(target: Target) -> Attacks:
     if not isinstance(task, AnalysisTask) or len(task.turns) > 1:
         return {}
     if task.turns[0].choice is not None:
-        said = ("ANS", "ANS ABCD", "ANS A B C D", "ANS A, B, C or D", "ANS [A-D]", "ANS *", "DONE", "FAIL")
-        return {text: _texts(text, text) for text in said}
+        return on_choices()
     names = [intent.name for intent in task.turns[0].intents]
-    assign = "\n".join(f"{name} = value" for name in names)
-    found = {f"results = {value}": _texts(value, f"value = {value}\n{assign}", "DONE") for value in VALUES}
-    found |= {name: _texts(name, f"{code}\n{assign}", "DONE") for name, code in OBJECTS.items()}
-    found |= {name: _texts(name, code, "DONE") for name, code in CODES.items()}
-    found |= {
-        f"any {kind} of the history": _texts(kind, _any_of(kind, names), "DONE") for kind in ("pd.DataFrame", "float")
-    }
-    found |= {"DONE at once": _texts("DONE", "DONE"), "FAIL at once": _texts("FAIL", "FAIL")}
-    found |= {"a letter": _texts("A", "ANS A")}
-    found["solved, then FAIL"] = Attack("solved, then FAIL", _solved)
+    found = on_results("\n".join(f"{name} = value" for name in names))
     if other := _other(target, task):
         found["gold of another seed"] = Attack("gold of another seed", partial(_gold, other))
     return found
 
 
-def _texts(name: str, *texts: str) -> Callable[[Target, Play], Texts]:
+def on_choices() -> dict[str, Attack]:
+    """Answers to a question with letters that are no letter, or all of them."""
+    said = ("ANS", "ANS ABCD", "ANS A B C D", "ANS A, B, C or D", "ANS [A-D]", "ANS *", "DONE", "FAIL")
+    return {text: texts(text, text) for text in said}
+
+
+def on_results(assign: str, *before: str) -> dict[str, Attack]:
+    """Attacks on a turn that asks for results.
+
+    Args:
+        assign: code that makes ``value`` each of its results.
+        before: code that each attack runs first.
+    """
+    codes = {f"results = {value}": f"value = {value}\n{assign}" for value in VALUES}
+    codes |= {name: f"{code}\n{assign}" for name, code in OBJECTS.items()} | CODES
+    for kind in ("pd.DataFrame", "float"):  # a variable that is there already
+        value = f"value = next((v for v in list(globals().values()) if isinstance(v, {kind})), None)"
+        codes[f"any {kind} of the history"] = f"{value}\n{assign}"
+    found = {name: texts(name, *before, code, "DONE") for name, code in codes.items()}
+    found |= {"DONE at once": texts("DONE", "DONE"), "FAIL at once": texts("FAIL", "FAIL")}
+    return found | {"a letter": texts("A", "ANS A"), "solved, then FAIL": Attack("solved, then FAIL", _solved)}
+
+
+def texts(name: str, *said: str) -> Attack:
+    """An attack that says these texts."""
+
     def say(target: Target, play: Play) -> Iterator[str]:
-        yield from texts
+        yield from said
 
     return Attack(name, say)
-
-
-def _any_of(kind: str, names: list[str]) -> str:
-    """Code that puts a variable that is there already into every result."""
-    return f"value = next((v for v in list(globals().values()) if isinstance(v, {kind})), None)\n" + "\n".join(
-        f"{name} = value" for name in names
-    )
 
 
 def _solved(target: Target, play: Play) -> Texts:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from deskgym.envs.errors import GuestCallError, SetupError, TaskError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import Needs
+from deskgym.task_suites.core.verify.attacks import Attacks
 from deskgym.task_suites.importers import tapilot
 from deskgym.task_suites.importers.json_files import Problem
 from deskgym.task_suites.importers.published import PublishedTasks
@@ -61,6 +62,12 @@ class TapilotSuite(PublishedTasks[tapilot.Collection, tapilot.UpstreamTurn, "Tap
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_references": _Last()}
+
+    def attacks(self, task: TapilotTask) -> Attacks:
+        """What can be tried to earn a turn's reward without an analysis, by name."""
+        from deskgym.task_suites.importers.tapilot.attacks import attacks_on
+
+        return attacks_on(task)
 
     def _load(self) -> tapilot.Collection:
         return tapilot.load(self.path)
@@ -173,6 +180,11 @@ class TapilotTask(BaseDialogueTask):
         turn = replace(self.turn, notes=(*self.turn.notes, *filter(None, [self.libraries.note])))
         return TapilotConversation(turn, self.collection, make_user(user), questions, self.mode, self.references)
 
+    @property
+    def result_files(self) -> Sequence[str]:
+        """The names of the files that its results are."""
+        return scripts.result_names(self.turn.eval_code, self.turn.reference_all, self.turn.reference_code)
+
     def oracle(self, screen: Any = None) -> Iterator[str]:
         """Texts that solve it: a question where the user knows more, the reference's code, or the right letter."""
         if self.turn.choice is not None:
@@ -190,8 +202,7 @@ class TapilotTask(BaseDialogueTask):
         if choice is not None:
             other = LETTERS[(LETTERS.index(choice.letter) + 1) % (len(choice.texts) or 4)]
             return {"another letter": partial(say, [f"ANS {other}"]), "no letter": partial(say, ["ANS none"])}
-        names = scripts.result_names(self.turn.eval_code, self.turn.reference_all, self.turn.reference_code)
-        files = [name for name in names if name.lower().endswith(PICKLES)]
+        files = [name for name in self.result_files if name.lower().endswith(PICKLES)]
         lines = [f"with open('{scripts.PRED}/{name}', 'wb') as file: pickle.dump('nothing', file)" for name in files]
         made = {"nothing": partial(say, ["pass", "DONE"])}
         if files:

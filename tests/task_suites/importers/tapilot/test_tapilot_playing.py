@@ -9,7 +9,10 @@ import pytest
 import tapilot_fixtures as fixtures
 
 import deskgym  # noqa: F401 - registers the ids
+from deskgym.cli import main
 from deskgym.envs.errors import MachineError, SetupError
+from deskgym.task_suites import load_suite
+from deskgym.task_suites.core.verify.attacks import Target
 from deskgym.task_suites.importers.tapilot import judging
 
 pytestmark = pytest.mark.sandbox
@@ -265,3 +268,23 @@ def test_a_clarification_may_be_asked_for(play: Player, folders: Path) -> None:
     env.reset()
     observation = env.step("ASK Which hand do you mean?")[0]
     assert observation["feedback"] == "User: Keep the players who play with the left hand."
+
+
+def test_attacks_on_every_turn_are_code_that_compiles(tmp_path: Path) -> None:
+    for number, root in enumerate((fixtures.write_lines(tmp_path / "0"), fixtures.write_folders(tmp_path / "1"))):
+        suite = load_suite("table_analysis", source="tapilot", source_path=str(root))
+        for task in map(suite.get, suite.ids()):
+            attacks = suite.attacks(task)
+            assert len(attacks) == (8 if task.turn.choice else 60), (number, task.id)
+            for name, script in attacks.items():
+                for text in script(Target(task, suite), lambda play: iter(["DONE"])):
+                    if text.partition(" ")[0] not in ("DONE", "FAIL", "ANS") and name != "a syntax error":
+                        compile(text, name, "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["lines", "folders"])
+def test_attacks_earn_nothing(layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = getattr(fixtures, f"write_{layout}")(tmp_path)
+    what = ("verify", "table_analysis", "--source", "tapilot", "--path", str(root))
+    assert main([*what, "--attack", "--sample", "20", "--seed", "1", "--json"]) == 0, capsys.readouterr().out
