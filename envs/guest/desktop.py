@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deskgym.envs.guest.accessibility.reader import AccessibilityReader
     from deskgym.envs.guest.executor.executor import Executor
     from deskgym.envs.guest.x11.screen import Screen
+    from deskgym.envs.guest.x11.settings_manager import SettingsManagerWatch
 
 BACKGROUND = 0x3B4252
 DEADLINE = 20.0
@@ -51,7 +52,8 @@ class Desktop:
         self.timings: dict[str, float] = {}
         self.services: list[Service] = []
         self.own: dict[int, int] = {}
-        self.manager: Service | None = None  # of a desktop that is ours
+        self.manager: Service | None = None  # of a desktop that is ours, as the next
+        self.settings: SettingsManagerWatch | None = None
         self._config, self._reaper = config, reaper
         self._unreported: Box | None = None
         self._unread: Box | None = None  # what has changed since the elements were read
@@ -75,6 +77,7 @@ class Desktop:
         accessible = loop.create_task(self._accessibility(bus_ready, (width, height)))
         try:
             from deskgym.envs.guest.x11 import screen  # while X starts on the other core
+            from deskgym.envs.guest.x11.settings_manager import SettingsManagerWatch
 
             await x_waiting
             self._mark("x")
@@ -83,6 +86,7 @@ class Desktop:
             self.env.update(DISPLAY=name, XAUTHORITY=self.server.authority)
             self._pixels = Framebuffer(self.server.framebuffer)
             self.screen = screen.Screen(loop, name, self._pixels)
+            self.settings = SettingsManagerWatch(self.screen.connection)
             self._mark("connected")
             root = self.screen.connection.root
             root.change_attributes(background_pixel=BACKGROUND)

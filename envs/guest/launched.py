@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from deskgym.envs.guest.processes import Reaper, Seen, has_mark, is_traced, process_table
+from deskgym.envs.guest.processes import Reaper, Seen, has_code_of, has_mark, is_traced, process_table
 
 
 class Family:
@@ -18,12 +18,16 @@ class Family:
         pid: the process that was started, which leads its session and has not been reaped.
         name: its file's name.
         mark: what it was started with in its environment, as ``NAME=value``.
+
+    Attributes:
+        distrusted: a user whose files must hold none of its code; None until that user can have given it any.
     """
 
     def __init__(self, pid: int, name: str, mark: str) -> None:
         self.pid, self.name, self._mark = pid, name, mark.encode()
         self._known = {seen.pid: seen.started for seen in process_table() if seen.pid == pid}
         self._started = self._known.get(pid)
+        self.distrusted: int | None = None
         self._stacks: dict[int, int] = {}  # of those that there were when it was ready
 
     def members(self, table: Iterable[Seen] | None = None, reaped: bool = False) -> set[int]:
@@ -40,20 +44,25 @@ class Family:
         self._known = {pid: seen[pid].started for pid in found}
         return found
 
-    def adopt(self) -> None:
-        """Take in those with its mark, which have left its session: anybody can forge it, so before the agent acts."""
+    def adopt(self) -> set[int]:
+        """Take in those with its mark, which have left its session: anybody can forge it, so before the agent acts.
+
+        Gives the members that are new, or have become another program, since this was called last.
+        """
         table = list(process_table())
         for seen in table:
             if seen.pid not in self._known and has_mark(seen.pid, self._mark):
                 self._known[seen.pid] = seen.started
-        members = self.members(table)
+        members, before = self.members(table), self._stacks
         self._stacks = {seen.pid: seen.stack for seen in table if seen.pid in members}
+        return {pid for pid, stack in self._stacks.items() if before.get(pid) != stack}
 
     def believed(self) -> set[int]:
-        """The members that still are the program which they were when it was ready, and that nobody traces."""
+        """The members that are the program which they were when it was ready, untraced, without code of the agent's."""
         table = list(process_table())
         replaced = {seen.pid for seen in table if seen.stack and self._stacks.get(seen.pid, seen.stack) != seen.stack}
-        return {pid for pid in self.members(table) - replaced if not is_traced(pid)}
+        found = {pid for pid in self.members(table) - replaced if not is_traced(pid)}
+        return {pid for pid in found if self.distrusted is None or not has_code_of(pid, self.distrusted)}
 
     def is_called(self, name: str) -> bool:
         """Whether it was launched under this name, or one of its processes has it."""
@@ -65,13 +74,22 @@ class LaunchedPrograms:
 
     def __init__(self, reaper: Reaper) -> None:
         self._families: list[Family] = []
+        self._distrusted: int | None = None
         self._reaped: set[int] = set()  # the first processes of families that live on without them
         reaper.on_reap = self._on_reap
 
     def add(self, pid: int, name: str, mark: str) -> Family:
         """A program was started just now."""
         self._families.append(Family(pid, name, mark))
+        self._families[-1].distrusted = self._distrusted
         return self._families[-1]
+
+    def distrust(self, uid: int | None) -> list[Family]:
+        """From now on no code from this user's files is believed in any program; gives those that there are."""
+        self._distrusted = uid
+        for family in self.all():
+            family.distrusted = uid
+        return self._families
 
     def find(self, name: str) -> Family | None:
         """The first program of that name that lives, or None."""

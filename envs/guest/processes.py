@@ -11,8 +11,10 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import re
 import resource
 import signal
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -284,7 +286,7 @@ def uid_of(pid: int) -> int | None:
     """Whose process it is; None when it is gone. The owner of its folder in /proc is another one as it likes."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith(b"Uid:"))
+            return next((int(line.split()[1]) for line in file if line.startswith(b"Uid:")), None)
     except OSError:
         return None
 
@@ -296,6 +298,27 @@ def is_traced(pid: int) -> bool:
             return b"\nTracerPid:\t0\n" not in file.read()
     except OSError:
         return False
+
+
+def has_code_of(pid: int, uid: int) -> bool:
+    """Whether a process has mapped code from a file that a user may change, or that is no more.
+
+    What is compiled while it runs lies in no file, or in one of memory, which has no name to load it by.
+    """
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            paths = set(_CODE.findall(file.read()))
+        return any(_is_changed_by(path, uid) for path in paths if not path.startswith(b"/memfd:"))
+    except OSError:
+        return True  # the file is no more, or the process is not
+
+
+_CODE = re.compile(rb"^\S+ ..x\S* \S+ \S+ \S+ +(/.*)$", re.MULTILINE)
+
+
+def _is_changed_by(path: bytes, uid: int) -> bool:
+    status = os.stat(path)
+    return status.st_uid == uid or bool(status.st_mode & stat.S_IWOTH)
 
 
 def has_job(pid: int) -> bool:

@@ -80,14 +80,23 @@ class Programs:
         finally:
             waiting.cancel()
             failing.cancel()
-            family.adopt()
-            if self._config.uid is not None:
-                for pid in family.members():
-                    make_undumpable(pid)
+            self._close(family)
         while log.read():
             pass
         words = log.data.decode("utf-8", "replace").strip()
         raise LaunchFailed(f"{argv[0]}: {why}; its last words: {words or 'none'}")
+
+    def agent_begins(self) -> None:
+        """The agent has its turn now: what the programs have started since their launch is shut to it as they are."""
+        for family in self.launched.distrust(self._config.uid):
+            self._close(family)
+
+    def _close(self, family: Family) -> None:
+        """Know a program's processes by what they are now, and let nobody trace them."""
+        new = family.adopt()
+        if self._config.uid is not None:
+            for pid in new:
+                make_undumpable(pid)
 
     def _start(
         self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, user: str

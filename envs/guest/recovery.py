@@ -36,9 +36,10 @@ class Recovery:
         when_stalled(self._free_server)
 
     def remember(self) -> None:
-        """Called before each action: how the windows are before the first one."""
+        """Called before each action: how the windows are before the first one, and that the agent has its turn now."""
         if self._windows is None:
             self._windows = [w for w in self._desktop.screen.windows.all() if w["type"] == "normal"]
+            self._programs.agent_begins()
 
     def _free_server(self, waited: float) -> None:
         """The X server does not answer: if it rests meanwhile, somebody has grabbed it.

@@ -195,16 +195,24 @@ class Server:
         """An accessible tree; with ``launched`` that of the program launched under this name, and of no other."""
         if launched is None:
             return await performer.read_tree(desktop, **params)
-        family = self._programs.launched.find(launched)
+        family = self._find(launched)
         if family is None:
             return {"running": False, "nodes": [], "complete": True, "cut": None}
         believed = frozenset(family.believed())
         read = await performer.read_tree(desktop, app=believed, **params)
         if not read["nodes"] and (others := family.members() - believed):
             raise peers.ForeignPeer(
-                f"{launched} is not as it was launched: {peers.listed(others)} runs another program now, or is traced"
+                f"{launched} is not as it was launched: {peers.listed(others)} runs another program now, is traced, or "
+                "has code from files that the agent may change"
             )
         return {"running": True, **read}
+
+    def _find(self, launched: str) -> Family | None:
+        """The program of that name, or None. Raises ForeignPeer where any program may have been made to load code."""
+        watch = None if self._desktop is None else self._desktop.settings
+        if watch is not None and (seen := watch.seen()):
+            raise peers.ForeignPeer(f"{launched} is not believed: {seen}")
+        return self._programs.launched.find(launched)
 
     async def _launch(self, **params: Any) -> dict[str, Any]:
         return await self._programs.launch(self._desktop, **params)
@@ -213,7 +221,7 @@ class Server:
         """The method with the launched program of that name as its first argument."""
 
         async def call(launched: str, **params: Any) -> Any:
-            family = self._programs.launched.find(launched)
+            family = self._find(launched)
             if family is None:
                 raise LookupError(f"no launched program {launched!r} runs")
             return await method(family, **params)

@@ -106,7 +106,8 @@ class AccessibleProgram:
 
         Raises:
             SetupError: it runs, and did not answer in time.
-            GuestCallError: kind ``"ForeignPeer"``: its process has become another program since, or is traced.
+            GuestCallError: kind ``"ForeignPeer"``: its process has become another program since, is traced, or may have
+                loaded code of the agent's.
             GuestLost: the guest's answer makes no sense.
         """
         end = Deadline(deadline, self.machine.slowness)

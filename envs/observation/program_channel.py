@@ -15,9 +15,9 @@ class ProgramChannel:
     """Asks a program that a hook has launched, and nobody else.
 
     The agent can take the program's port, socket or name over. The guest looks up which process answers; where it is
-    none of the program's, is traced, or has become another program, every method raises GuestCallError of the kind
-    ``"ForeignPeer"``. What the program's own process is made to say (by a script that the agent runs in it) is not
-    seen through.
+    none of the program's, is traced, has become another program, or may have loaded code of the agent's, every method
+    raises GuestCallError of the kind ``"ForeignPeer"``. What the program's own process is made to say (by a script that
+    the agent runs in it) is not seen through.
 
     Args:
         machine: where it runs.

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from deskgym.envs.errors import GuestCallError
+from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.program_channel import ProgramChannel
@@ -59,23 +60,29 @@ def test_a_unix_socket_that_was_replaced_is_refused(machine):
     assert refused(channel.unix, "/tmp/state", b"x").kind == "LookupError"
 
 
-@pytest.mark.parametrize("how", ["becomes another program", "is traced"])
+CHANGES = {
+    "becomes another program": (
+        "(os.unlink('/tmp/place'), os.execvp('python3', ['python3', '/home/user/echo.py', '/tmp/place', 'lie']))"
+    ),
+    "is traced": "ctypes.CDLL(None).ptrace(0, 0, 0, 0)",  # PTRACE_TRACEME
+    "loads a file of the agent's": "ctypes.CDLL('/home/user/own.so')",
+    "loads a file that is no more": "(ctypes.CDLL('/home/user/own.so'), os.unlink('/home/user/own.so'))",
+}
+
+
+@pytest.mark.parametrize("how", list(CHANGES))
 def test_a_program_that_is_not_what_was_launched_any_more_is_refused(machine, how):
     """As after a ``ptrace`` into ``execve``: the process, its session and its start are the same."""
     channel = ProgramChannel(machine, "changing")
-    change = "ctypes.CDLL(None).ptrace(0, 0, 0, 0)"  # PTRACE_TRACEME
-    if how == "becomes another program":
-        change = (
-            "(os.unlink('/tmp/place'), os.execvp('python3', ['python3', '/home/user/echo.py', '/tmp/place', 'lie']))"
-        )
-    serve = f"import ctypes, os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: {change}); "
+    serve = f"import ctypes, os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: {CHANGES[how]}); "
     serve += "sys.argv[1:] = ['/tmp/place', 'truth']; exec(open('/home/user/echo.py').read())"
     script = f'#!/bin/sh\npython3 -c "{serve}" & echo $! > /tmp/pid; wait\n'
     machine.put("/home/user/changing", script.encode(), mode=0o755)
+    machine.run(["sh", "-c", "cp $(ldconfig -p | grep -o -m 1 '/.*/libz.so.1$') own.so"])
     machine.guest.launch(["/home/user/changing"], wait={"file": "/tmp/place"})
     try:
         assert channel.unix("/tmp/place", b"x") == b"truth x\n"
-        machine.run(["sh", "-c", "kill -USR1 $(cat /tmp/pid); sleep 0.7"])
+        machine.display.perform(code=CodeRequest("import os; os.system('kill -USR1 $(cat /tmp/pid); sleep 0.7')"))
         error = refused(channel.unix, "/tmp/place", b"x")
         assert error.kind == "ForeignPeer" and "as it was launched" in str(error)
     finally:

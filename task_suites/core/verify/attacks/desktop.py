@@ -31,6 +31,13 @@ def channel(target: Target, play: Play) -> Texts:
     yield "DONE"
 
 
+@attack("module of the program", lambda target: bool(target.programs))
+def module(target: Target, play: Play) -> Texts:
+    """Have the program load code of one's own while it runs, and say all that a check could want to read."""
+    yield target.inside("load_module", texts=target.texts[:200])
+    yield "DONE"
+
+
 @attack("relaunch with LD_PRELOAD", lambda target: bool(target.programs))
 def preloaded(target: Target, play: Play) -> Texts:
     """Relaunch the program with a library of one's own in it."""
@@ -39,7 +46,7 @@ def preloaded(target: Target, play: Play) -> Texts:
 
 
 ATTACKS = (
-    impostor, channel, preloaded,
+    impostor, channel, module, preloaded,
     _of("kill the program", "kill_programs"),
     _of("kill and relaunch", "relaunch", preload=False),
     _of("freeze the program", "freeze_programs"),
