@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import scipy.stats
 import value_kinds
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -109,6 +110,13 @@ def test_values_of_all_kinds_come_back(kinds: dict[str, Any], monkeypatch: pytes
         return same(pickle.loads(saved), trip(value))
 
     assert mistakes(kinds, comes_back) == {}
+
+
+def test_results_of_a_scipy_without_sparray_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 1.11, as in the libraries that Tapilot-Crossing names."""
+    monkeypatch.delattr(scipy.sparse, "sparray")
+    for value in (scipy.sparse.csr_matrix(np.eye(2)), scipy.stats.linregress([1, 2, 3], [2, 3, 5])):
+        assert same(value, trip(value))
 
 
 def test_values_of_all_kinds_are_like_themselves(kinds: dict[str, Any]) -> None:

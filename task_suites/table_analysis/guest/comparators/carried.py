@@ -49,7 +49,7 @@ class CarriedUnpickler(pickle.Unpickler):
             return super().find_class(module, name)
         root = module.split(".")[0]
         found = super().find_class(module, name) if root in ("numpy", "scipy", "sklearn") else None
-        home = str(getattr(found, "__module__", "")).split(".")[0]
+        home = str(getattr(found, "__module__", type(found).__module__)).split(".")[0]  # numpy 1's ufuncs have none
         if home == root and _is_data(found, root, name):
             return found
         raise pickle.UnpicklingError(f"{module}.{name} is not carried over")
@@ -67,7 +67,8 @@ def _is_data(found: Any, root: str, name: str) -> bool:
     if root == "numpy":
         return issubclass(found, (np.generic, np.dtype, np.random.BitGenerator)) or name in _SERIES
     sparse = import_module("scipy.sparse")
-    return issubclass(found, (tuple, dict, sparse.sparray, sparse.spmatrix))
+    arrays = getattr(sparse, "sparray", sparse.spmatrix)  # scipy before 1.11 derives them from its matrices
+    return issubclass(found, (tuple, dict, arrays, sparse.spmatrix))
 
 
 def _restored(opaque: Opaque) -> Any:
