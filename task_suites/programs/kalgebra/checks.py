@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
@@ -165,6 +167,8 @@ def _spanned(final: FinalState, fits: Callable[[Plot], bool], what: str, style: 
 
 def count(final: FinalState, functions: int | None = None, variables: int | None = None) -> Outcome:
     """So many functions are in the 2D graph's list, and so many variables of the user's in the calculator's."""
+    if functions is None and variables is None:
+        raise ValueError("nothing is counted; give functions, variables or both")
     wrong = []
     if functions is not None:
         got = len(_read(final, "plots", state.plots)["functions"])
@@ -235,15 +239,11 @@ def function_variable(
     if text is None:
         return False, f"there is no variable {name!r}"
     variables = _variables(final)
-    places, wanted = list(at or []), list(equals or [])
-    if like is not None:
-        function, rng = parse(like), random.Random(_secret(final))
-        if not isinstance(function, Function):
-            raise ValueError(f"like: {like!r} is no function; legal is a lambda such as 'x->x^2'")
-        for _ in range(PLACES):
-            places.append([rng.uniform(-8, 8) for _ in function.parameters])
-            wanted.append(cast("float", evaluate(Call(function, tuple(map(Number, places[-1]))))))
-    for arguments, want in zip(places, wanted, strict=True):
+    compared = list(zip(at or [], equals or [], strict=True))
+    compared += [] if like is None else _values_of(like, _secret(final))
+    if not compared:
+        raise ValueError("nothing is compared; give like, or at and equals")
+    for arguments, want in compared:
         call = f"{name}({', '.join(format(argument, '.17g') for argument in arguments)})"
         try:
             got = evaluate(parse(call), variables)
@@ -251,7 +251,24 @@ def function_variable(
             return False, f"{name} = {text}: {call} fails: {error}"
         if not isinstance(got, (int, float)) or not abs(got - want) <= within * max(1.0, abs(want)):
             return False, f"{name} = {text}: {call} is {got}, {want} wanted"
-    return True, f"{name} = {text} has all {len(wanted)} values"
+    return True, f"{name} = {text} has all {len(compared)} values"
+
+
+def _values_of(text: str, seed: int) -> list[tuple[list[float], float]]:
+    """Arguments that the seed draws from -8 to 8, where the function has a value, and these values."""
+    function, rng = parse(text), random.Random(seed)
+    if not isinstance(function, Function):
+        raise ValueError(f"like: {text!r} is no function; legal is a lambda such as 'x->x^2'")
+    found: list[tuple[list[float], float]] = []
+    for _ in range(10 * PLACES):
+        arguments = [rng.uniform(-8, 8) for _ in function.parameters]
+        with suppress(ExpressionError):
+            value = evaluate(Call(function, tuple(map(Number, arguments))))
+            if isinstance(value, float) and math.isfinite(value):
+                found.append((arguments, value))
+        if len(found) == PLACES:
+            return found
+    raise ValueError(f"like: {text!r} has hardly a value from -8 to 8, so nothing else can be told from it")
 
 
 def front(

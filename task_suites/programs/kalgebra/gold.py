@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from deskgym.task_suites.programs.kalgebra.language.ast import ExpressionError
 from deskgym.task_suites.programs.kalgebra.language.containers import Budget
@@ -56,7 +55,6 @@ class _Places:
         self.plane = list(zip(self.xs, rng.sample(self.xs, len(self.xs)), strict=True))
 
 
-@lru_cache(maxsize=256)
 def reference_curve(text: str, seed: int) -> Reference:
     """Points of a 2D plot given as KAlgebra's text.
 
@@ -88,9 +86,16 @@ def reference_curve(text: str, seed: int) -> Reference:
     raise ExpressionError(f"points of a {plot.kind} plot are not worked out here: {text!r}")
 
 
-@lru_cache(maxsize=256)
 def reference_surface(text: str, seed: int) -> Reference:
-    """Points of a 3D plot given as KAlgebra's text; see ``reference_curve``."""
+    """Points of a 3D plot given as KAlgebra's text.
+
+    Args:
+        text: the plot.
+        seed: draws where it is looked at.
+
+    Raises:
+        ExpressionError: it is none, or too few points of it are found to tell it from others.
+    """
     plot, plane = surface(text), _Places(seed).plane
     if plot.kind == "z=f(x,y)":
         height = _value(plot, ("x", "y"))

@@ -77,7 +77,7 @@ def open_(
 
 
 def _geometry(screen: tuple[int, int]) -> list[str]:
-    """Its own size of 900 x 500 where that fits, with the window's frame; else as much as there is."""
+    """Options that give KAlgebra's window a size: none where its own, 900 x 500, fits; else as large as the screen."""
     width, height = screen
     if width >= 940 and height >= 560:
         return []
@@ -90,11 +90,11 @@ class KAlgebra:
     All parts are there from the start, hidden or not, and stay the same objects; they are found once.
 
     Args:
-        program: it.
-        root: its whole tree.
+        program: the program, as accessibility shows it.
+        root: its whole accessibility tree.
 
     Raises:
-        LookupError: it is not (yet) complete.
+        LookupError: a part is not in the tree, as while KAlgebra starts.
     """
 
     def __init__(self, program: AccessibleProgram, root: Node) -> None:
@@ -121,7 +121,7 @@ class KAlgebra:
 
     @classmethod
     def find(cls, machine: Machine) -> KAlgebra | None:
-        """The one that the setup started, alone with it; None if it has ended.
+        """The KAlgebra that the setup started, when all others have been ended; None if it has ended itself.
 
         Raises:
             SetupError: it runs, but its window is not as it should be.

@@ -26,7 +26,8 @@ def real_function(text: str, variables: Bindings = NO_VARIABLES) -> RealFunction
     """Makes a Python function of a one-parameter lambda such as ``x->x^2``.
 
     Returns:
-        A function that returns NaN where the expression has no real value.
+        A function that returns NaN where the expression has no real value, and raises ExpressionError when its calls
+        together take more than ten times ``MAX_STEPS``.
 
     Raises:
         ExpressionError: If the text is not a lambda of one parameter.

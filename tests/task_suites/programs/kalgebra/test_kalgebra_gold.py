@@ -59,3 +59,22 @@ def test_a_function_is_compared_at_places_that_are_not_in_the_task(monkeypatch):
     assert not held("x->2*x^2+3*x")
     with pytest.raises(ValueError, match="is no function"):
         checks.function_variable(FinalState(FakeMachine(), "done"), "f", like="3")
+
+
+def test_a_function_is_compared_where_it_has_values(monkeypatch):
+    monkeypatch.setattr(checks, "_variable", lambda final, name: "x->ln(x)")
+    monkeypatch.setattr(checks, "_variables", lambda final: {"f": checks.readings("x->ln(x)")[0]})
+
+    def held(**arguments) -> bool:
+        return checks.function_variable(FinalState(FakeMachine(), "done"), "f", **arguments)[0]
+
+    assert held(like="x->ln(x)") and not held(like="x->2*ln(x)")
+    with pytest.raises(ValueError, match="hardly a value"):
+        held(like="x->ln(x-9)")
+    with pytest.raises(ValueError, match="nothing is compared"):
+        held()
+
+
+def test_a_count_of_nothing_is_a_mistake():
+    with pytest.raises(ValueError, match="nothing is counted"):
+        checks.count(FinalState(FakeMachine(), "done"))
