@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 KEY = "key:"
 MAX_UNKNOWN = 50
+"""How many more arguments than a function has are looked at one by one, each with the legal name that is nearest."""
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "<unknown>"})()
 """A value that is not known yet; it fits every type."""
 

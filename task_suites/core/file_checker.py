@@ -13,9 +13,10 @@ from deskgym.envs.evaluation.calls import KEY, UNKNOWN, Call, CallMistakes, Conv
 from deskgym.task_suites.core.params import BUILTIN, DRAWS, Parameters, render
 from deskgym.task_suites.core.schema_yaml import Document
 
-SPLIT_SECONDS = 5.0
 SPLIT_DRAWS = 300
 """How many draws may pass before a split counts as empty."""
+SPLIT_SECONDS = 5.0
+"""Of this thread's processor, for all these draws."""
 
 
 class HasSplits(Protocol):

@@ -25,7 +25,9 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 MAX_POWER = 64
 MAX_DIGITS = 300
+"""Of a whole number, and to which a number is rounded."""
 MAX_LENGTH = 2000
+"""Characters of a formula."""
 
 
 def formula(values: Mapping[str, Any], of: str, digits: int | None = None) -> Any:

@@ -15,7 +15,9 @@ from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import KEY, Mistake, shown
 
 MAX_BYTES = 1 << 17
+"""Of a task file."""
 MAX_PROBLEMS = 100
+"""How many mistakes of a file are kept: a hostile one could have millions."""
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})\Z")
 _FLOAT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?\Z")

@@ -15,7 +15,6 @@ from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.needs import Needs
 from deskgym.envs.options import checked
-from deskgym.task_suites.core.discovery import load_program
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
@@ -212,11 +211,10 @@ class TaskSuite(SeededTasks[Task]):
         return self.templates[task_id].file.equivalent_mutants
 
     def attacks(self, task: Task) -> Attacks:
-        """What can be tried to earn an instance's reward without solving it, by name: for all tasks, and by program."""
-        from deskgym.task_suites.core.verify.attacks import Target, generic_attacks
+        """What can be tried to earn an instance's reward without solving it, by name."""
+        from deskgym.task_suites.core.verify.attacks import Target, desktop_attacks
 
-        own = (load_program(name, self.registry.folders).attacks for name in task.needs.programs)
-        return {**generic_attacks(Target(task, self)), **{name: each for found in own for name, each in found.items()}}
+        return desktop_attacks(Target(task, self), self.registry.folders)
 
     def _is_in(self, task_id: str, split: str) -> bool:
         template = self.templates[task_id]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from deskgym.envs.errors import TaskError
-from deskgym.task_suites.core.verify.attacks import Attack, Target
-from deskgym.task_suites.core.verify.attacks.base import Attacks, Play, Texts, until_lost
+from deskgym.task_suites.core.verify.attacks.base import Attacks, Play, Script, Target, Texts, until_lost
+from deskgym.task_suites.core.verify.attacks.scripts import done, fail, solved_fail
 from deskgym.task_suites.table_analysis.task import AnalysisTask
 
 VALUES = (
@@ -116,17 +115,17 @@ def attacks_on(target: Target) -> Attacks:
     names = [intent.name for intent in task.turns[0].intents]
     found = on_results("\n".join(f"{name} = value" for name in names))
     if other := _other(target, task):
-        found["gold of another seed"] = Attack("gold of another seed", partial(_gold, other))
+        found["gold of another seed"] = partial(_gold, other)
     return found
 
 
-def on_choices() -> dict[str, Attack]:
+def on_choices() -> dict[str, Script]:
     """Answers to a question with letters that are no letter, or all of them."""
     said = ("ANS", "ANS ABCD", "ANS A B C D", "ANS A, B, C or D", "ANS [A-D]", "ANS *", "DONE", "FAIL")
-    return {text: texts(text, text) for text in said}
+    return {text: say(text) for text in said}
 
 
-def on_results(assign: str, *before: str) -> dict[str, Attack]:
+def on_results(assign: str, *before: str) -> dict[str, Script]:
     """Attacks on a turn that asks for results.
 
     Args:
@@ -138,24 +137,13 @@ def on_results(assign: str, *before: str) -> dict[str, Attack]:
     for kind in ("pd.DataFrame", "float"):  # a variable that is there already
         value = f"value = next((v for v in list(globals().values()) if isinstance(v, {kind})), None)"
         codes[f"any {kind} of the history"] = f"{value}\n{assign}"
-    found = {name: texts(name, *before, code, "DONE") for name, code in codes.items()}
-    found |= {"DONE at once": texts("DONE", "DONE"), "FAIL at once": texts("FAIL", "FAIL")}
-    return found | {"a letter": texts("A", "ANS A"), "solved, then FAIL": Attack("solved, then FAIL", _solved)}
+    found = {name: say(*before, code, "DONE") for name, code in codes.items()}
+    return found | {"a letter": say("ANS A")} | {each.name: each for each in (done, fail, solved_fail)}
 
 
-def texts(name: str, *said: str) -> Attack:
+def say(*texts: str) -> Script:
     """An attack that says these texts."""
-
-    def say(target: Target, play: Play) -> Iterator[str]:
-        yield from said
-
-    return Attack(name, say)
-
-
-def _solved(target: Target, play: Play) -> Texts:
-    """Have both: the right results, and the claim that there are none."""
-    yield from until_lost(play(target.task.oracle))
-    yield "FAIL"
+    return lambda target, play: iter(texts)
 
 
 def _gold(other: AnalysisTask, target: Target, play: Play) -> Texts:

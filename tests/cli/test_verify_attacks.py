@@ -7,7 +7,7 @@ import pytest
 from deskgym.agents.scripted import AttackAgent, GotIn
 from deskgym.cli.attacks import Row, only_broke
 from deskgym.task_suites import load_suite
-from deskgym.task_suites.core.verify.attacks import GENERIC, Target, generic_attacks, inside
+from deskgym.task_suites.core.verify.attacks import GENERIC, Target, desktop_attacks, inside
 from deskgym.task_suites.core.verify.attempts import Attempt, AttemptReport
 
 MOST = 65536  # characters of a code action
@@ -62,7 +62,7 @@ def test_every_attack_of_a_desktop_is_a_code_action_that_compiles(name):
 def test_calls_name_functions_that_are_there():
     suite = load_suite("data_engineering")
     task = suite.get("calc/sort")
-    for attack, script in generic_attacks(Target(task, suite)).items():
+    for attack, script in desktop_attacks(Target(task, suite)).items():
         for text in script(Target(task, suite), play):
             called = text.rstrip().rpartition("\nrun(")[2].partition(",")[0] if "\nrun(" in text else "run"
             assert callable(getattr(inside, called, None)), (attack, called)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from deskgym.task_suites.core.task import Task
-from deskgym.task_suites.core.verify.attacks import Attacks, Target, generic_attacks
+from deskgym.task_suites.core.verify.attacks import Attacks, Target, desktop_attacks
 from deskgym.task_suites.importers import scienceboard
 from deskgym.task_suites.importers.json_files import Problem
 from deskgym.task_suites.importers.published import PublishedTasks
@@ -42,8 +42,8 @@ class ScienceBoardTasks(PublishedTasks[scienceboard.Collection, scienceboard.Ups
         scienceboard.tasks_folder(self.path)
 
     def attacks(self, task: Task) -> Attacks:
-        """Those on all tasks with a desktop, by name."""
-        return generic_attacks(Target(task, self))
+        """What can be tried to earn a task's reward without solving it, by name."""
+        return desktop_attacks(Target(task, self))
 
     def _load(self) -> scienceboard.Collection:
         return scienceboard.load(self.path, mode=self.mode)

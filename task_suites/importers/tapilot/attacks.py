@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deskgym.task_suites.core.verify.attacks import Attacks
 from deskgym.task_suites.importers.tapilot.scripts import PRED, REF
-from deskgym.task_suites.table_analysis.attacks import on_choices, on_results, texts
+from deskgym.task_suites.table_analysis.attacks import on_choices, on_results, say
 
 if TYPE_CHECKING:
     from deskgym.task_suites.importers.tapilot.suite import TapilotTask
@@ -55,11 +55,11 @@ def attacks_on(task: TapilotTask) -> Attacks:
     found = on_results(_assign(files), _HEAD)
     for name, payload in PAYLOADS.items():
         bomb = f"class Bomb:\n    def __reduce__(self): return exec, ({payload!r},)\nvalue = Bomb()"
-        found[f"pickle {name}"] = texts(name, f"{bomb}\n{_assign(files)}", "DONE")
-    found["a planted eval.py"] = texts("planted", _PLANTED, "DONE")
-    found["links to the reference"] = texts("links", _LINKS.format(files=files, ref=REF, pred=PRED), "DONE")
+        found[f"pickle {name}"] = say(f"{bomb}\n{_assign(files)}", "DONE")
+    found["a planted eval.py"] = say(_PLANTED, "DONE")
+    found["links to the reference"] = say(_LINKS.format(files=files, ref=REF, pred=PRED), "DONE")
     both = "value = 1\n" + _assign(files) + "\n" + _assign(files, REF)
-    found["results and reference are one"] = texts("both", both, "DONE")
+    found["results and reference are one"] = say(both, "DONE")
     return found
 
 

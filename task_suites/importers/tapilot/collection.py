@@ -235,7 +235,7 @@ def _codes(turn: UpstreamTurn) -> tuple[str, ...]:
 
 def _installed(module: str, libraries: Path | None) -> bool:
     if libraries is not None:
-        return any(libraries.glob(f"{module}")) or any(libraries.glob(f"{module}.*"))
+        return (libraries / module).is_dir() or any(libraries.glob(f"{module}.*"))
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):

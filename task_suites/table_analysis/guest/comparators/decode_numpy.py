@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deskgym.task_suites.table_analysis.guest.comparators.decode import raw, text
 from deskgym.task_suites.table_analysis.guest.results.value_format import DTYPE, MAX_ITEMS
 
@@ -14,16 +16,12 @@ if TYPE_CHECKING:
 
 
 def _dtype(name: Any) -> Any:
-    import numpy as np
-
     if not DTYPE.fullmatch(text(name, 40)):
         raise ValueError(f"the dtype {name!r}")
     return np.dtype(name)
 
 
 def _array(decoder: Decoder, name: Any, shape: Any, data: Any) -> Any:
-    import numpy as np
-
     dtype = _dtype(name)
     lengths = _shape(shape)
     if math.prod(lengths) * dtype.itemsize != len(raw(data)):
@@ -42,8 +40,6 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _objects(decoder: Decoder, shape: Any, nodes: Any) -> Any:
-    import numpy as np
-
     values = decoder.items(nodes)
     lengths = _shape(shape)
     if math.prod(lengths) != len(values):
@@ -52,8 +48,6 @@ def _objects(decoder: Decoder, shape: Any, nodes: Any) -> Any:
 
 
 def _texts(decoder: Decoder, shape: Any, nodes: Any) -> Any:
-    import numpy as np
-
     found = _objects(decoder, shape, nodes)
     if not set(map(type, found.ravel().tolist())) <= {str}:
         raise ValueError("an array of texts with other values in it")
@@ -61,8 +55,6 @@ def _texts(decoder: Decoder, shape: Any, nodes: Any) -> Any:
 
 
 def _record(decoder: Decoder, names: Any, shape: Any, nodes: Any, recarray: Any) -> Any:
-    import numpy as np
-
     lengths = _shape(shape)
     columns = [decoder.array(node, dimensions=None) for node in nodes]
     fields = []
@@ -77,8 +69,6 @@ def _record(decoder: Decoder, names: Any, shape: Any, nodes: Any, recarray: Any)
 
 
 def _masked(decoder: Decoder, data: Any, mask: Any, fill: Any) -> Any:
-    import numpy as np
-
     values, hidden = decoder.array(data, dimensions=None), decoder.array(mask, "b", dimensions=None)
     if values.shape != hidden.shape:
         raise ValueError(f"a mask of {hidden.shape} for {values.shape}")
@@ -86,8 +76,6 @@ def _masked(decoder: Decoder, data: Any, mask: Any, fill: Any) -> Any:
 
 
 def _matrix(decoder: Decoder, node: Any) -> Any:
-    import numpy as np
-
     return decoder.array(node, dimensions=2).view(np.matrix)
 
 
@@ -96,8 +84,6 @@ def _generic(decoder: Decoder, name: Any, data: Any) -> Any:
 
 
 def _scalar_text(decoder: Decoder, value: Any) -> Any:
-    import numpy as np
-
     return np.str_(text(value, len(value))) if isinstance(value, str) else np.bytes_(raw(value))
 
 
