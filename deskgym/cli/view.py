@@ -128,7 +128,8 @@ def _command(pid: int) -> str:
         words = psutil.Process(pid).cmdline()
     except psutil.Error:
         return str(pid)
-    return f"{pid} {' '.join([Path(words[0]).name, *words[1:]])[:40]}" if words else str(pid)
+    line = " ".join(" ".join([Path(words[0]).name, *words[1:]]).split()) if words else ""  # a script has lines
+    return f"{pid} {line[:40]}".rstrip()
 
 
 def _owner(name: str, found: list[LiveMachine]) -> int | None:

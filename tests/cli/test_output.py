@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+import threading
 import time
 from contextlib import redirect_stdout
 
@@ -56,10 +57,21 @@ def test_no_word_is_broken(rows, width):
 
 
 def test_what_takes_long_is_said_where_there_is_no_bar(capsys, monkeypatch):
-    with pulse(lambda: "rootfs: python3", seconds=0.05):
-        time.sleep(0.3)
+    parts = iter(["rootfs: python3", "rootfs: perl"])
+    said = threading.Event()
+
+    def doing():
+        part = next(parts, "")
+        if not part:
+            said.set()
+        return part
+
+    began = time.monotonic()
+    with pulse(doing, seconds=0.05):
+        assert said.wait(60)
+    assert time.monotonic() - began >= 3 * 0.05
     lines = capsys.readouterr().err.splitlines()
-    assert 2 <= len(lines) <= 6 and lines[0] == "rootfs: python3 (after 0 s)"
+    assert lines[0].startswith("rootfs: python3 (after ") and lines[1].startswith("rootfs: perl (after ")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with pulse(lambda: "rootfs: python3", seconds=0.05):
         time.sleep(0.2)

@@ -62,9 +62,9 @@ def test_stopping_early_ends_no_process_of_the_caller(by_error):
 
 
 SLOW_TO_IMPORT = """
-import time
+import os, time
 if __name__ != "__main__":
-    print("importing", flush=True)
+    os.write(1, b"importing\\n")  # in one piece: both workers say it
     time.sleep(1)
 from deskgym.workers import run_jobs
 

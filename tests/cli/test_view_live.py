@@ -310,7 +310,8 @@ def test_what_is_served(fake, novnc):
 
 
 def test_an_owner_hides_the_others(fake, novnc):
-    assert LiveServer(novnc=novnc, owner=2).machines() == []
+    with program("sleep", "60") as other:
+        assert LiveServer(novnc=novnc, owner=other.pid).machines() == []
     for pid in (os.getpid(), os.getppid()):  # what started the process has its machines too
         assert [m.name for m in LiveServer(novnc=novnc, owner=pid).machines()] == [fake.entry.name]
 
@@ -360,18 +361,15 @@ def test_an_unknown_name_lists_what_runs(cli, fake, with_novnc):
 
 
 def test_machines_of_several_commands_are_not_shown_together_unless_asked(cli, fake, with_novnc, monkeypatch):
-    sleeper = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    try:
-        other = replace(fake.entry, name="other", owner=sleeper.pid, owner_start=live.start_time(sleeper.pid))
+    with program("sh", "-c", "# two lines\nread x", stdin=subprocess.PIPE, start_new_session=True) as command:
+        other = replace(fake.entry, name="other", owner=command.pid, owner_start=live.start_time(command.pid))
         monkeypatch.setattr(live, "running", lambda: [fake.entry, other])
         status, out, err = cli("view", "--live")
         assert status == 1 and not out and err.count("\n") == 1
-        assert "machines of 2 commands are running" in err and f"{sleeper.pid} sleep 60 (1 machines)" in err
+        assert "machines of 2 commands are running" in err
+        assert f"{command.pid} sh -c # two lines read x (1 machines)" in err
         assert view_command._find("all", False) == [fake.entry, other]
-        assert view_command._find(str(sleeper.pid), False) == [other]
-    finally:
-        sleeper.kill()
-        sleeper.wait()
+        assert view_command._find(str(command.pid), False) == [other]
 
 
 @contextmanager

@@ -86,8 +86,9 @@ def test_a_grabbed_server_costs_the_step_a_few_seconds(kalgebra):
 def test_a_launched_program_that_grabs_the_server_is_ended_at_last(kalgebra):
     kalgebra.reset(seed=1)
     path = {"PYTHONPATH": "/opt/deskgym/guest"}
-    kalgebra.unwrapped.machine.guest.call("launch", argv=["python3", "-c", attacks.GRAB_SERVER], env=path)
-    kalgebra.step("import time; time.sleep(2)")
+    code = attacks.GRAB_SERVER.replace("while", "open('/tmp/grabbed', 'w').close()\nwhile", 1)
+    kalgebra.unwrapped.machine.guest.call("launch", argv=["python3", "-c", code], env=path)
+    kalgebra.step("import os, time\nwhile not os.path.exists('/tmp/grabbed'): time.sleep(0.05)")
     kalgebra.step("pass")
     verdict = kalgebra.step("DONE")[4]["verdict"]
     assert verdict["error"] is None and "not running any more" in verdict["checks"][1]["message"]

@@ -37,7 +37,7 @@ def pids(guest, name):
 
 
 def becomes(check):
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while not check():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -23,7 +23,7 @@ if sys.argv[1].isdigit():
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1); listening.bind(("127.0.0.1", int(sys.argv[1])))
 else:
     listening = socket.socket(socket.AF_UNIX); listening.bind(sys.argv[1])
-listening.listen(); serve(listening)
+listening.listen(); open(f"/tmp/{sys.argv[2]}-listens", "w").close(); serve(listening)
 """
 
 
@@ -41,9 +41,13 @@ def refused(call, *arguments, **more):
     return error.value
 
 
+CHANGED = "until test -e /tmp/lie-listens; do sleep 0.02; done"
+
+
 def lie(machine, where):
     """The agent serves in the program's place."""
-    machine.run(["bash", "-c", f"python3 /home/user/echo.py {where} lie >/dev/null 2>&1 & sleep 0.7"])
+    serve = f"python3 /home/user/echo.py {where} lie >/dev/null 2>&1 &"
+    assert machine.run(["bash", "-c", f"rm -f /tmp/lie-listens; {serve} {CHANGED}"]).returncode == 0
 
 
 def test_a_unix_socket_that_was_replaced_is_refused(machine):
@@ -74,7 +78,8 @@ CHANGES = {
 def test_a_program_that_is_not_what_was_launched_any_more_is_refused(machine, how):
     """As after a ``ptrace`` into ``execve``: the process, its session and its start are the same."""
     channel = ProgramChannel(machine, "changing")
-    serve = f"import ctypes, os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: {CHANGES[how]}); "
+    change = f"({CHANGES[how]}, open('/tmp/lie-listens', 'w').close())"
+    serve = f"import ctypes, os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: {change}); "
     serve += "sys.argv[1:] = ['/tmp/place', 'truth']; exec(open('/home/user/echo.py').read())"
     script = f'#!/bin/sh\npython3 -c "{serve}" & echo $! > /tmp/pid; wait\n'
     machine.put("/home/user/changing", script.encode(), mode=0o755)
@@ -82,7 +87,8 @@ def test_a_program_that_is_not_what_was_launched_any_more_is_refused(machine, ho
     machine.guest.launch(["/home/user/changing"], wait={"file": "/tmp/place"})
     try:
         assert channel.unix("/tmp/place", b"x") == b"truth x\n"
-        machine.display.perform(code=CodeRequest("import os; os.system('kill -USR1 $(cat /tmp/pid); sleep 0.7')"))
+        change = f"rm -f /tmp/lie-listens; kill -USR1 $(cat /tmp/pid); {CHANGED}"
+        assert machine.display.perform(code=CodeRequest(f"import os; os.system({change!r})")).code.status == 0
         error = refused(channel.unix, "/tmp/place", b"x")
         assert error.kind == "ForeignPeer" and "as it was launched" in str(error)
     finally:
@@ -129,6 +135,7 @@ def test_a_name_on_the_bus_belongs_to_the_program(machine):
     machine.guest.launch(["python3", "/home/user/owner.py"], wait={"file": "/tmp/owned"})
     channel = ProgramChannel(machine, "python3")
     assert len(channel.dbus(*peer)[0]) == 32
-    machine.run(["bash", "-c", f'rm /tmp/owned; python3 -c "{owner}" >/dev/null 2>&1 & sleep 1.5; ls /tmp/owned'])
+    wait = "until test -e /tmp/owned; do sleep 0.02; done"
+    machine.run(["bash", "-c", f'rm /tmp/owned; python3 -c "{owner}" >/dev/null 2>&1 & {wait}'])
     assert refused(channel.dbus, *peer).kind == "ForeignPeer"
     machine.guest.call("end_others", keep=[])

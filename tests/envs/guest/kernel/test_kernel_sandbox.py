@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -151,8 +152,7 @@ def test_the_agent_can_write_only_where_it_is_cleared(kernel):
 @pytest.mark.sandbox
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write below /opt")
 def test_what_is_written_to_open_folders_of_the_host_is_gone_in_the_next_session():
-    shared = Path("/opt/deskgym-test-open")
-    shared.mkdir()
+    shared = Path(tempfile.mkdtemp(prefix="deskgym-test-", dir="/opt"))
     try:
         (shared / "file").write_text("the host's")
         for path, mode in ((shared, 0o777), (shared / "file", 0o666)):
