@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from deskgym.envs.evaluation.calls import Mistake, shown, unknown
-from deskgym.envs.evaluation.readers.tables import TableSource
+from deskgym.envs.evaluation.readers.table_source import TableSource
 
 
 def place_mistakes(given: Mapping[str, Any], services: Collection[str]) -> list[Mistake]:

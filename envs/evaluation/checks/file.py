@@ -14,7 +14,8 @@ from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import Rules, differences, listed
 from deskgym.envs.evaluation.readers.files import LIMIT, parse_csv, parse_json, read_file, read_text
-from deskgym.envs.evaluation.readers.tables import Table, cell_value, column_name
+from deskgym.envs.evaluation.readers.table_source import column_name
+from deskgym.envs.evaluation.readers.tables import Table, cell_value
 
 
 def exists(final: FinalState, path: str, limit: int = LIMIT) -> tuple[bool, str]:

@@ -19,7 +19,13 @@ from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcom
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import listed
 from deskgym.envs.evaluation.readers.recalculated import find_values
-from deskgym.envs.evaluation.readers.tables import TableSource, column_name, find_sheet, parse_range, read_workbook
+from deskgym.envs.evaluation.readers.table_source import (
+    TableSource,
+    column_name,
+    find_sheet,
+    parse_range,
+    read_workbook,
+)
 
 MAX_CELLS = 100_000
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*)\s*\(")

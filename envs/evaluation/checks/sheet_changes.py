@@ -11,7 +11,7 @@ from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFunction, Start, with_baseline
 from deskgym.envs.evaluation.readers import limited
 from deskgym.envs.evaluation.readers.compare import listed
-from deskgym.envs.evaluation.readers.tables import TableSource, column_name, parse_range, read_workbook
+from deskgym.envs.evaluation.readers.table_source import TableSource, column_name, parse_range, read_workbook
 
 PARTS = (
     "state", "merged", "freeze", "filter", "hidden_rows", "hidden_columns", "tables", "protected", "conditional",

@@ -14,7 +14,8 @@ from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate, plain, same
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, listed
-from deskgym.envs.evaluation.readers.tables import TableSource, find_sheet, parse_range, read_table, read_workbook
+from deskgym.envs.evaluation.readers.table_source import TableSource, find_sheet, parse_range, read_workbook
+from deskgym.envs.evaluation.readers.tables import read_table
 
 MIN_CHART = 32  # pixels each way
 Wanted = Predicate | bool | float | str | None

@@ -20,7 +20,8 @@ from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcom
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, listed, pair
 from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents, read_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT
-from deskgym.envs.evaluation.readers.tables import TableSource, find_companion
+from deskgym.envs.evaluation.readers.table_source import TableSource
+from deskgym.envs.evaluation.readers.tables import find_companion
 from deskgym.envs.provision.services import Postgresql, Sqlite
 
 

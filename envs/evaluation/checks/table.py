@@ -15,7 +15,8 @@ from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, kind, listed
-from deskgym.envs.evaluation.readers.tables import Table, TableSource, cell_value, parse_range, read_sheet, read_table
+from deskgym.envs.evaluation.readers.table_source import TableSource, parse_range
+from deskgym.envs.evaluation.readers.tables import Table, cell_value, read_sheet, read_table
 
 
 def table(

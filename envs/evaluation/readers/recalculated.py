@@ -13,7 +13,7 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.readers import limited
-from deskgym.envs.evaluation.readers.tables import LAST, TableSource, find_sheet, parse_range
+from deskgym.envs.evaluation.readers.table_source import LAST, TableSource, find_sheet, parse_range
 from deskgym.envs.machines.base import Machine
 
 TIMEOUT = 60.0  # seconds; an idle machine takes two

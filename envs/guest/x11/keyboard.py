@@ -32,7 +32,7 @@ class Keyboard:
         self._stale = True
 
     async def _find(self, symbols: Iterable[int]) -> None:
-        """Make sure that all these keysyms have keycodes, as far as there are spare ones."""
+        """Give each of ``symbols``, which are keysyms, a keycode, as far as there are spare ones."""
         if self._stale:
             self._stale = False
             self._keymap.load()
@@ -100,6 +100,6 @@ class Keyboard:
 
 
 def typeable(character: str) -> bool:
-    """Whether a key can stand for it."""
+    """Whether a key can stand for a character."""
     code = ord(character)
     return character in "\n\r\t\b\x1b" or (0x20 <= code and not 0x7F <= code <= 0x9F and not 0xD800 <= code <= 0xDFFF)

@@ -16,7 +16,7 @@ from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import Check
 from deskgym.envs.evaluation.readers import limited
-from deskgym.envs.evaluation.readers.tables import TableSource
+from deskgym.envs.evaluation.readers.table_source import TableSource
 
 SHEET = "xl/worksheets/sheet1.xml"
 

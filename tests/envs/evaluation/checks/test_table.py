@@ -14,7 +14,8 @@ from deskgym.envs.evaluation.calls import bind
 from deskgym.envs.evaluation.checks.table import CHECKS
 from deskgym.envs.evaluation.evaluator import Check, CheckFailed
 from deskgym.envs.evaluation.readers.compare import Rules, differences
-from deskgym.envs.evaluation.readers.tables import Table, column_name, column_number, parse_range
+from deskgym.envs.evaluation.readers.table_source import column_name, column_number, parse_range
+from deskgym.envs.evaluation.readers.tables import Table
 from deskgym.task_suites.core.registry import Registry
 
 HOME = "/home/user/"
