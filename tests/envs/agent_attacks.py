@@ -16,10 +16,9 @@ def ask(window, message, *data):
     root.send_event(notice, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
     d.sync()
 def behind(code):
-    log = open('/tmp/behind', 'w')
-    subprocess.Popen([sys.executable, '-c', code], start_new_session=True, stdout=log, stderr=log,
-                     env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
-    time.sleep(1.0)
+    child = subprocess.Popen([sys.executable, '-uc', code], start_new_session=True, stdout=subprocess.PIPE,
+                             env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert child.stdout.readline() == b'begun\\n'
 """
 """What those that use X begin with."""
 
@@ -53,7 +52,8 @@ HIDDEN = {
 from Xlib import X, display
 d = display.Display()
 w = d.screen().root.create_window(0, 0, 4000, 4000, 0, 0, background_pixel=0x00ff00, override_redirect=1)
-w.map()
+w.map(); d.sync()
+print('begun')
 while True:
     w.raise_window(); d.sync()
     import time; time.sleep(0.01)
@@ -85,6 +85,7 @@ from Xlib import X, display
 d = display.Display()
 d.{0}
 d.sync()
+print("begun")
 while True:
     time.sleep(9)
 """
@@ -104,6 +105,7 @@ _REQUESTS = """
 from Xlib import display
 d = display.Display()
 root = d.screen().root
+print("begun")
 while True:
     for _ in range(500):
         root.clear_area(0, 0, 1900, 1000)
@@ -121,6 +123,7 @@ address = os.environ['DBUS_SESSION_BUS_ADDRESS'].split(',')[0]
 send = f'dbus-send --address={address} --type=signal / org.a11y.atspi.Event.Object.StateChanged string:x'
 for _ in range(8):
     subprocess.Popen(['sh', '-c', f'while :; do {send}; done'])
+print("begun")
 """
 FLOODS = {
     "requests": f"{X}for _ in range(4): behind({_REQUESTS!r})",

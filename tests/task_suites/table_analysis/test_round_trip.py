@@ -123,13 +123,11 @@ def test_values_of_all_kinds_are_like_themselves(kinds: dict[str, Any]) -> None:
     """In our own suite, where no pickle goes along: what cannot be compared is an error, never wrong."""
 
     def alike(value: Any) -> bool:
-        gold, got = decode_value(encode(value)), decode_value(encode(value))
-        try:
-            return compare(gold, got, "value") == (True, "")
-        except GoldError:
-            return True
+        return compare(decode_value(encode(value)), decode_value(encode(value)), "value") == (True, "")
 
-    assert mistakes(kinds, alike) == {}
+    found = mistakes(kinds, alike)
+    assert set(found) <= {"numpy Generator", "numpy RandomState"}, found
+    assert all(why.startswith(GoldError.__name__) for why in found.values()), found
 
 
 @pytest.mark.parametrize("kind", value_kinds.UNCOMPARABLE)
