@@ -12,7 +12,7 @@ from deskgym.envs.errors import DeskgymError, TaskError, near
 from deskgym.envs.machine_env import MachineEnv
 from deskgym.envs.options import checked
 from deskgym.task_suites.core.verify.attacks import Attackable, Target
-from deskgym.task_suites.core.verify.attacks.base import BROKEN, GOT_IN
+from deskgym.task_suites.core.verify.attacks.inside.processes import BROKEN, GOT_IN
 from deskgym.task_suites.core.verify.inputs import Mutable
 
 

@@ -43,7 +43,7 @@ class Row:
 
     def add(self, report: AttemptReport) -> None:
         """Take in how an attack on a task went."""
-        from deskgym.task_suites.core.verify.attacks.base import GOT_IN
+        from deskgym.task_suites.core.verify.attacks.inside.processes import GOT_IN
 
         self.played += 1
         for result in report.results:
@@ -61,7 +61,7 @@ class Row:
 
 def only_broke(report: AttemptReport) -> bool:
     """Whether all that is wrong with it is that it ended without a verdict, which may be a busy machine's doing."""
-    from deskgym.task_suites.core.verify.attacks.base import GOT_IN
+    from deskgym.task_suites.core.verify.attacks.inside.processes import GOT_IN
 
     reached = any(result.message.startswith(GOT_IN) for result in report.results)
     return bool(report.problems) and report.may_be_luck and not reached

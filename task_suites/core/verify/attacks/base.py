@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import TaskLike, TaskSource, needs_of
 from deskgym.envs.errors import SetupError, TaskError
+from deskgym.task_suites.core.verify.attacks.inside import source
 from deskgym.task_suites.core.verify.inputs import Parts
 
-GOT_IN = "GOT IN: "
-"""What an attack prints that reached what no agent may reach, even where it earned nothing with it."""
-BROKEN = "THE ATTACK IS BROKEN"
-"""What one prints whose own code raised: then nothing was tried."""
 OTHERS = 12
 """How many other seeds are looked at for instances that differ."""
 _PATH = re.compile(r"/home/user/[\w./ -]*\w")
@@ -78,23 +73,15 @@ class Target:
         evaluator = getattr(self.task, "evaluator", None)
         return str(getattr(evaluator, "end", "done" if self.task.feasible else "fail"))
 
-    def inside(self, name: str, **arguments: Any) -> str:
-        """The code action that calls a function of ``inside.py`` in the machine."""
-        from deskgym.task_suites.core.verify.attacks import inside
-
-        source = _source(inside)
-        return f"{source}\nSOURCE = {source!r}\nrun({name}, {arguments!r})\n"
+    @staticmethod
+    def inside(name: str, **arguments: Any) -> str:
+        """The code action that calls a function of the package ``inside`` in the machine."""
+        return f"{source()}\nSOURCE = {source()!r}\nrun({name}, {arguments!r})\n"
 
     @staticmethod
     def _gist(task: TaskLike) -> tuple[Any, Any, Any]:
         of = Parts().of
         return task.instruction, of(getattr(task, "evaluator", None)), of(getattr(task, "solve", task.id))
-
-
-@cache
-def _source(module: ModuleType) -> str:
-    """A module's source, as it was when it was first asked for."""
-    return inspect.getsource(module)
 
 
 Script = Callable[[Target, Play], Texts]
