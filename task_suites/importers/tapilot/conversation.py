@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.machines.kernels import Kernel, KernelLimits
 from deskgym.task_suites.importers.tapilot import scripts
@@ -149,7 +149,9 @@ class TapilotConversation(Dialogue):
             raise GuestCallError("there is no second machine to judge in", "no_machine")
         try:
             results = finished(Kernel(final.machine, _LIMITS), turn, self._names)
-        except GuestCallError:  # its code has ended the kernel
+        except (GuestCallError, GuestLost) as error:  # its code has ended the kernel, or answers in its place
+            if isinstance(error, GuestLost) and not final.machine.alive:  # a fault
+                raise
             results = {}
         judge = Judge(
             Kernel(final.clean_machine((RESULTS, COMPARATORS)), _LIMITS),

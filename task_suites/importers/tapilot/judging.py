@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deskgym.envs.errors import GuestCallError
+from deskgym.envs.errors import GuestCallError, GuestLost
 from deskgym.envs.machines.kernels import Kernel
 from deskgym.task_suites.importers.tapilot import scripts
 from deskgym.task_suites.importers.tapilot.outputs import (
@@ -180,16 +180,14 @@ class Judge:
         return frozenset(place for place, (right, _) in enumerate(corrected_verdicts(found, expected)) if right)
 
     def verdicts(self, reference: Reference, results: Files) -> list[tuple[bool, str]]:
-        """Whether each intent is right, and why not.
+        """Whether each intent is right, and why not: what cannot be judged although the reference can is wrong.
 
         Args:
             reference: what ``reference`` gave; without an error, unless the scoring is the paper's.
             results: the agent's files, by name: any bytes.
 
-        What cannot be judged although the reference's results can is wrong.
-
         Raises:
-            MachineError: the machine broke.
+            MachineError: the machine broke otherwise than by a guest that is lost, which files can bring about.
         """
         if reference.error is not None:
             return [(False, reference.error)] * self.turn.intents
@@ -200,7 +198,7 @@ class Judge:
                 found, told = self._statements(reference.results, results)
                 return _explained(corrected_verdicts(found, reference.slots), told)
             output, told = self._printed(reference.results, results)
-        except (GuestCallError, ValueError) as error:
+        except (GuestCallError, GuestLost, ValueError) as error:
             return [(False, f"it could not be compared: {error!s:.500}")] * self.turn.intents
         right = paper_verdicts(output, self.turn.intents, self.turn.layout)
         return _explained([(item, "" if item else f"eval.py printed {output!r:.200}") for item in right], told)
