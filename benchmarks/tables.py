@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from contextlib import ExitStack
 from statistics import median
@@ -143,6 +144,7 @@ def main() -> None:
     """Measure, and print what was found."""
     from deskgym.benchmarks.host import describe_host, warn_if_busy
 
+    argparse.ArgumentParser(description=__doc__).parse_args()
     warn_if_busy()
     part = Part(tell=lambda what: print(what, flush=True))
     print(describe_host())

@@ -29,11 +29,11 @@ def run_jobs(job: Callable[[Item], Result], items: Sequence[Item], workers: int 
     spawn = multiprocessing.get_context("spawn")  # a fork would share this process's threads' locks
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
         resource_tracker.ensure_running()  # it would unblock the signal
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # workers begin so: Ctrl-C may come while they import
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # workers begin so: Ctrl-C while they import
         try:
             futures = [pool.submit(_work, job, item) for item in items]
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             for future in as_completed(futures):
                 yield future.result()

@@ -1,5 +1,6 @@
 """The README's Python, and that of docs/wrappers.md, run as written."""
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -8,6 +9,7 @@ import gymnasium as gym
 import pytest
 
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.programs import load_program
 from deskgym.task_suites.suites import ENTRIES
 
 ROOT = Path(__file__).parents[1]
@@ -24,13 +26,22 @@ def test_there_is_python_to_run():
 
 
 def test_the_table_of_suites_is_that_of_the_registry():
-    row = r"^\| `(\w+)` \| `(deskgym/[\w-]+)` \|.*\| (\d+) \| (.*) \|$"
-    table = re.findall(row, (ROOT / "README.md").read_text(), re.M)
+    row = r"^\| `(\w+)` \| `(deskgym/[\w-]+)` \| (.*) \| (\d+) \| (.*) \|$"
+    rows = re.findall(row, (ROOT / "README.md").read_text(), re.M)
+    programs = {name: shown for name, _, shown, *_ in rows}
+    table = [(name, gym_id, count, importers) for name, gym_id, _, count, importers in rows]
     wanted = []
     for entry in ENTRIES:
+        assert all(load_program(program).title in programs[entry.name] for program in entry.programs)
         importers = ", ".join(f"`{name}`" + ("" if place else ": not yet") for name, place in entry.importers.items())
         wanted.append((entry.name, entry.gym_id, str(len(load_suite(entry.name).ids())), importers))
     assert sorted(table) == sorted(wanted)
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
+def test_every_template_has_a_proof_in_the_repository(name):
+    ledger = (ROOT / "task_suites" / name / "proofs.jsonl").read_text()
+    assert {json.loads(line)["task"] for line in ledger.splitlines()} >= set(load_suite(name).ids())
 
 
 @pytest.mark.slow

@@ -59,6 +59,11 @@ class Row:
                 self.found[report.attempt.task] = what if kind == "earned" else f"{kind}: {what.removeprefix(GOT_IN)}"
 
 
+def earned(report: AttemptReport) -> bool:
+    """Whether any of its episodes has a score above 0."""
+    return any(result.score for result in report.results)
+
+
 def only_broke(report: AttemptReport) -> bool:
     """Whether all that is wrong with it is that it ended without a verdict, which may be a busy machine's doing."""
     from deskgym.task_suites.core.verify.attacks.inside.processes import GOT_IN
@@ -84,8 +89,7 @@ def play_attacks(arguments: argparse.Namespace) -> int:
         arguments.action = "code"
         arguments.observation = arguments.observation or "instruction,feedback"
     attempts, blind, sampled = _attempts(arguments)
-    rows: dict[str, Row] = {}
-
+    reports: dict[Attempt, AttemptReport] = {}
     broken: dict[Attempt, str] = {}
 
     def first(report: AttemptReport) -> None:
@@ -100,27 +104,22 @@ def play_attacks(arguments: argparse.Namespace) -> int:
             note(f"flaky, passed when it was played once more: {broken[report.attempt]}")
 
     def keep(report: AttemptReport) -> None:
-        name = report.attempt.agent.partition(":")[2]
-        if report.attempt in blind and any(result.score for result in report.results):
-            lucky.append(report)
-        else:
-            rows.setdefault(name, Row(name)).add(report)
+        reports[report.attempt] = report
 
-    lucky: list[AttemptReport] = []
     resets, seed = arguments.resets or 1, arguments.seed or 0
     play_attempts(arguments, attempts, resets, seed, arguments.workers, first)
     play_attempts(arguments, list(broken), resets, seed, 1, second)
-    again, lucky_first = [other for report in lucky for other in blind[report.attempt]], lucky
-    lucky = []
+    lucky = {attempt: others for attempt, others in blind.items() if attempt in reports and earned(reports[attempt])}
+    again = [other for others in lucky.values() for other in others]
     play_attempts(arguments, again, 1, seed, arguments.workers, keep)
-    won = {report.attempt for report in lucky}
-    for report in lucky_first:
-        name = report.attempt.agent.partition(":")[2]
+    rows: dict[str, Row] = {}
+    for attempt, report in reports.items():
+        name = attempt.agent.partition(":")[2]
         row = rows.setdefault(name, Row(name))
-        if all(other in won for other in blind[report.attempt]):
-            row.add(report)
+        if earned(report) and (attempt in again or not all(earned(reports[other]) for other in lucky.get(attempt, ()))):
+            row.played += 1  # it may be luck, or counts where it was right first
         else:
-            row.played += 1
+            row.add(report)
     found = sorted(rows.values(), key=lambda row: (not row.found, row.attack))
     ok = bool(found) and not any(row.found for row in found)
     if arguments.json:

@@ -41,16 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample", type=float, metavar="SHARE", help="play a random share of the tasks; of attacks also so many"
     )
-    parser.add_argument("--check", action="store_true", help="play nothing: fail where a task has no proof that holds")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--check", action="store_true", help="play nothing: fail where a task has no proof that holds")
     parser.add_argument("--strict-versions", action="store_true", help="other versions of packages end a proof too")
     parser.add_argument(
         "--retry", action="store_true", help="play once more, alone, what may be a busy machine's fault"
     )
-    parser.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
-    parser.add_argument("--attack", action="store_true", help="play the red team's attacks, which must earn 0")
+    instead.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
+    instead.add_argument("--attack", action="store_true", help="play the red team's attacks, which must earn 0")
     parser.add_argument("--only", metavar="GLOB", help="with --attack: the attacks of these names")
-    parser.add_argument("--blind", action="store_true", help="try rules that choose options without the data")
-    parser.add_argument("--rescore", metavar="DIR", help="score the episodes recorded in DIR again instead of playing")
+    instead.add_argument("--blind", action="store_true", help="try rules that choose options without the data")
+    instead.add_argument("--rescore", metavar="DIR", help="score the episodes recorded in DIR again instead of playing")
     add_env(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

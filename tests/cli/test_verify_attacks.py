@@ -1,10 +1,12 @@
 """The red team: every attack is legal code, a leaky check is found out, and a sound one passes."""
 
+import argparse
 import json
 
 import pytest
 
 from deskgym.agents.scripted import AttackAgent, GotIn
+from deskgym.cli import attacks, verify
 from deskgym.cli.attacks import Row, only_broke
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.core.verify.attacks import GENERIC, Target, desktop_attacks, inside
@@ -84,6 +86,30 @@ class Result:
     def __init__(self, outcome, score, message=""):
         self.outcome, self.score, self.message = outcome, score, message
         self.seed = 0
+
+
+WRONG = Result("failed", 0.0)
+
+
+@pytest.mark.parametrize(("right_on", "found"), [((), []), ((0, 1), []), ((1, 2, 3), []), ((0, 1, 2, 3), ["t#0"])])
+def test_a_blind_answer_counts_when_it_is_right_on_four_instances(right_on, found, folder, monkeypatch, capsys):
+    def play_attempts(arguments, attempts, resets, seed, workers, each):
+        for attempt in attempts:
+            played.append(attempt.task)
+            each(AttemptReport(attempt, [Result("solved", 1.0) if int(attempt.task[2:]) in right_on else WRONG]))
+
+    played = []
+    blind = Attempt("t#0", "attack:answer '0'", 0.0)
+    others = [Attempt(f"t#{number}", blind.agent, 0.0) for number in (1, 2, 3)]
+    left_out = Attempt("u#0", blind.agent, 0.0)  # of a sample
+    monkeypatch.setattr(attacks, "_attempts", lambda arguments: ([blind], {blind: others, left_out: others}, None))
+    monkeypatch.setattr(verify, "play_attempts", play_attempts)
+    parser = argparse.ArgumentParser()
+    verify.add_arguments(parser)
+    status = attacks.play_attacks(parser.parse_args([folder(SOUND), "--attack", "--json"]))
+    (row,) = json.loads(capsys.readouterr().out)["attacks"]
+    assert (status, [*row["found"]]) == (int(bool(found)), found)
+    assert played == ["t#0", "t#1", "t#2", "t#3"][: 4 if 0 in right_on else 1] and row["played"] == len(played)
 
 
 @pytest.mark.parametrize(
