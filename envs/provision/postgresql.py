@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 LOCK_MS = 2000
+_OWN = "-c search_path=pg_catalog"
+"""Scripts call what PostgreSQL brings, and nothing that an account has made: they have the owner's rights."""
 
 _CLOSE = """
 ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false;
@@ -43,6 +45,23 @@ _END_LOCKS = """
 SELECT pg_terminate_backend(pid, 2000) FROM pg_locks JOIN pg_database ON pg_database.oid = database
 WHERE datname = '{name}' AND mode = 'AccessExclusiveLock';
 """
+
+_OVERLOADS = """
+DO $$ DECLARE found text; BEGIN
+  WITH known AS (
+    SELECT 'function' AS kind, proname AS name, pronamespace AS place, proowner AS owner FROM pg_proc
+    UNION ALL SELECT 'operator', oprname, oprnamespace, oprowner FROM pg_operator
+  ), foreigners AS (
+    SELECT oid FROM pg_roles WHERE NOT rolsuper
+    EXCEPT SELECT datdba FROM pg_database WHERE datname = current_database()
+  )
+  SELECT string_agg(DISTINCT format('%s %s of %s', kind, name, owner::regrole), ', ') INTO found FROM known
+  WHERE place = to_regnamespace('public') AND owner IN (SELECT oid FROM foreigners) AND (kind, name) IN
+    (SELECT kind, name FROM known WHERE owner NOT IN (SELECT oid FROM foreigners));
+  IF found IS NOT NULL THEN RAISE 'an account overloads what this database has: %', found; END IF;
+END $$;
+"""
+"""Fails where an account has a function or operator that may fit a query better than the one that is meant."""
 
 _FINGERPRINT = """
 SET jit = off;
@@ -101,7 +120,7 @@ def make_spare(companion: Companion, data: Postgresql) -> None:
     name = data.database
     script = f'DROP DATABASE "{name}__old";' + _SPARE.format(name=name)
     command = ["sh", "-c", 'printf %s "$0" | "$@"', script, *_psql(data, "postgres")]
-    companion.machine.guest.launch(command, user=data.user, cwd="/")
+    companion.machine.guest.launch(command, env={"PGOPTIONS": _OWN}, user=data.user, cwd="/")
 
 
 def fingerprint(companion: Companion, data: Postgresql) -> str:
@@ -112,7 +131,8 @@ def fingerprint(companion: Companion, data: Postgresql) -> str:
 def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout: float) -> list[Row]:
     """The rows of a query, in a transaction that can only read."""
     script = (
-        "BEGIN TRANSACTION READ ONLY;\nSELECT coalesce(json_agg(row_to_json(result)), '[]') FROM (\n"
+        f"BEGIN TRANSACTION READ ONLY;\n{_OVERLOADS}SET LOCAL search_path = public;\n"
+        "SELECT coalesce(json_agg(row_to_json(result)), '[]') FROM (\n"
         f"{sql.strip().rstrip(';')}\n) AS result;\nROLLBACK;"
     )
     name = data.database
@@ -133,7 +153,7 @@ def query(companion: Companion, data: Postgresql, sql: str, base: bool, timeout:
 
 def execute(companion: Companion, data: Postgresql, statements: str, timeout: float) -> None:
     """Carry out statements, all or none."""
-    _script(companion, data, f"BEGIN;\n{statements}\n;COMMIT;", data.database, timeout)
+    _script(companion, data, f"BEGIN;\n{statements}\n;COMMIT;", data.database, timeout, options="")
 
 
 def _psql(data: Postgresql, database: str, role: str = "") -> list[str]:
@@ -148,12 +168,13 @@ def _script(
     database: str = "postgres",
     timeout: float = TIMEOUT,
     reads: bool = False,
+    options: str = _OWN,
 ) -> str:
     reader = data.reader if reads else ""
-    options = f"-c default_transaction_read_only=on -c lock_timeout={LOCK_MS} -c search_path=public"
-    env = {"PGOPTIONS": f"{options} -c statement_timeout=0"} if reads else {}  # over what the owner has set
+    if reads:  # over what the owner has set
+        options += f" -c default_transaction_read_only=on -c lock_timeout={LOCK_MS} -c statement_timeout=0"
     argv, user = _psql(data, database, reader), reader or data.user
-    done = companion.run(argv, env=env, stdin=script.encode(), timeout=timeout, user=user)
+    done = companion.run(argv, env={"PGOPTIONS": options}, stdin=script.encode(), timeout=timeout, user=user)
     if done.returncode != 0 or done.timed_out or done.truncated:
         why = "it took too long" if done.timed_out else done.stderr.decode(errors="replace").strip()[-2000:]
         if done.truncated:

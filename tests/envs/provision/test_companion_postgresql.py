@@ -198,6 +198,61 @@ CREATE TABLE baits AS SELECT 'x'::trap AS bait;
 """
 
 
+OVERLOADS = {  # each fits better than what PostgreSQL has of that name; what a query gives then
+    "operator": (
+        "CREATE FUNCTION lie(numeric, integer) RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+        "CREATE OPERATOR > (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = lie)",
+        "SELECT id FROM parts WHERE price > 1000 AND id = 1",
+        [[1]],
+    ),
+    "function": (
+        "CREATE FUNCTION power(numeric, integer) RETURNS numeric LANGUAGE sql AS 'SELECT 5.0'",
+        "SELECT power(price, 2) FROM parts WHERE id = 1",
+        [[5]],
+    ),
+    "aggregate": (
+        "CREATE FUNCTION lie(json, json) RETURNS json LANGUAGE sql AS $$ SELECT '[{\"price\": 5}]'::json $$;"
+        "CREATE AGGREGATE json_agg(json) (SFUNC = lie, STYPE = json, INITCOND = '[]')",
+        "SELECT price FROM parts WHERE id = 1",
+        [[5]],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OVERLOADS)
+def test_what_an_account_overloads_answers_no_query(desktop, kind):
+    sql, query, forged = OVERLOADS[kind]
+    check = Check.bound("sql", CHECKS["sql"], {"companion": "store", "query": query, "rows": forged})
+    assert check(FinalState(desktop, "done")).outcome == "fail"
+    own = as_clerk(desktop, "CREATE FUNCTION tax(numeric) RETURNS numeric LANGUAGE sql AS 'SELECT $1 / 5'")
+    assert own.returncode == 0 and desktop.companions["store"].sql("SELECT tax(10) AS tax") == [{"tax": 2}]
+    done = as_clerk(desktop, sql)
+    assert done.returncode == 0, done.stderr
+    result = check(FinalState(desktop, "done"))
+    assert result.outcome == "fail" and "overloads what this database has" in result.message
+
+
+def test_what_an_account_makes_in_the_servers_own_database_is_not_run(keeper, desktop):
+    """The server's owner ends connections and makes copies from there, with all rights."""
+    companion = desktop.companions["store"]
+    companion.run(["psql", "-X", "-h", SOCKET, "-d", "postgres", "-c", "GRANT CREATE ON SCHEMA public TO clerk"])
+    trap = (
+        "CREATE FUNCTION pg_terminate_backend(integer, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN "
+        "ALTER ROLE clerk SUPERUSER; RETURN true; END $$; "
+        "CREATE FUNCTION quote_ident(name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+        "ALTER ROLE clerk SUPERUSER; RETURN $1::text; END $$"
+    )
+    argv = ["psql", "-X", "-h", "127.0.0.1", "-U", "clerk", "-d", "postgres", "-c", trap]
+    done = desktop.run(argv, env={"PGPASSWORD": "clerk"})
+    assert done.returncode == 0, done.stderr
+    for _ in range(2):  # the second one needs the copy that the first one makes
+        desktop.restore(None)
+        stats = Counter()
+        keeper.give(desktop, [STORE], stats)
+        assert stats == {"companion_roll_backs": 1}
+    assert companion.sql("SELECT rolsuper FROM pg_roles WHERE rolname = 'clerk'") == [{"rolsuper": False}]
+
+
 def test_what_an_account_has_queries_run_has_no_rights_and_is_no_error(desktop):
     changes = Check.bound("sql.diff", CHECKS["sql.diff"], {"changes": [], "companion": "store"})
     Task("demo/x", "Do it.", Evaluator([changes]), None).prepare(desktop)
