@@ -6,8 +6,12 @@ Importing it registers the environments and does nothing else::
     env = gym.make("deskgym/Science-v0", task="kalgebra/*")
 """
 
-from deskgym._version import __version__
-from deskgym.registration import register_envs
+from deskgym.interrupt import end_while_importing
+
+end_while_importing()  # before the imports that take time
+
+from deskgym._version import __version__  # noqa: E402
+from deskgym.registration import register_envs  # noqa: E402
 
 register_envs()
 

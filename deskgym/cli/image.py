@@ -81,12 +81,8 @@ def _reporting(quiet: bool) -> Iterator[tuple[Callable[[Step], None], list[str]]
                 note(f"waiting: {step.detail}")
             elif step.stage not in stages:
                 stages.append(step.stage)
-            bar.update(
-                task,
-                description=f"{step.stage}: {step.detail}"[:60].ljust(60),
-                total=step.total or None,
-                completed=step.done,
-            )
+            bar.tasks[task].total = step.total or None  # update(total=None) would keep that of the stage before
+            bar.update(task, description=f"{step.stage}: {step.detail}"[:60].ljust(60), completed=step.done)
 
         yield report, stages
 

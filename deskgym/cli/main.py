@@ -17,6 +17,8 @@ from deskgym._version import __version__
 from deskgym.cli import bench, demos, doctor, image, install, layers, run, tasks, verify, view
 from deskgym.cli.output import note
 from deskgym.envs.errors import near
+from deskgym.interrupt import STATUS as INTERRUPTED
+from deskgym.interrupt import imported
 from deskgym.task_suites.suites import ENTRIES
 
 COMMANDS = {
@@ -32,7 +34,7 @@ COMMANDS = {
     "layers": layers,
 } | {name: import_module(place) for entry in ENTRIES for name, place in entry.commands.items()}
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
+FAILED, USAGE = 1, 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -67,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _show_log()
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
+        imported()
         arguments, rest = build_parser().parse_known_args(argv)
         if rest:
             return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)

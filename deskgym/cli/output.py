@@ -115,7 +115,7 @@ def progress(quiet: bool = False) -> Progress:
 
 
 @contextmanager
-def pulse(doing: Callable[[], str], seconds: float = 20.0) -> Iterator[None]:
+def pulse(doing: Callable[[], str], seconds: float = 10.0) -> Iterator[None]:
     """Say on stderr now and then what is being done, where there is no progress bar: silence looks like a hang.
 
     Args:

@@ -6,6 +6,7 @@ builder's lock back; the next one deletes what it left.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -17,6 +18,9 @@ from pathlib import Path
 
 STALE = 24 * 3600.0
 """Seconds after which an unfinished folder counts as left by a killed builder, whatever was built there."""
+ROOM = 1 << 20
+"""Bytes that a build leaves free. Where there are fewer, a file of it may have been cut short, and nobody was told: so
+Python's own compiler."""
 
 
 def build_once(
@@ -40,10 +44,11 @@ def build_once(
             written that down), before it is waited for.
 
     Raises:
-        OSError: there is no room, or no right to write; what ``build`` raises goes through.
+        OSError: there is no right to write, or no room (ENOSPC; its file name is the folder's).
+            What ``build`` raises goes through.
     """
     if replace or not target.exists():
-        with file_lock(target.with_name(f".lock-{target.name}"), waiting):
+        with _saying_where(target.parent), file_lock(target.with_name(f".lock-{target.name}"), waiting):
             if replace or not target.exists():
                 _build(target, build)
                 if unused is not None:
@@ -84,6 +89,17 @@ def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -
                 fcntl.flock(file, fcntl.LOCK_UN)  # a fork that was made meanwhile has the file open too
 
 
+@contextmanager
+def _saying_where(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if os.strerror(errno.ENOSPC) not in str(error):  # that of shutil.copytree has no errno
+            raise
+        message = f"{os.strerror(errno.ENOSPC)}; make room there, or set XDG_CACHE_HOME to a folder on another disk"
+        raise OSError(errno.ENOSPC, message, str(folder)) from error
+
+
 def _build(target: Path, build: Callable[[Path], Path | None]) -> None:
     prefix = f".building-{target.name}-"
     for left in target.parent.glob(".building-*"):
@@ -92,6 +108,8 @@ def _build(target: Path, build: Callable[[Path], Path | None]) -> None:
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
     try:
         made = build(folder) or folder
+        if shutil.disk_usage(target.parent).free < ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         _remove(target)
         made.rename(target)
     finally:

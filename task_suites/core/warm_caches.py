@@ -38,16 +38,17 @@ def give_caches(machine: Machine, program: str) -> bool:
 
 
 def keep_caches(machine: Machine, program: str) -> None:
-    """Keep a program's caches from a machine in which no agent has acted yet."""
+    """Keep a program's caches from a machine in which no agent has acted yet, where the host has room for them."""
     kept = _folder(program)
-    kept.parent.mkdir(parents=True, exist_ok=True)
 
     def build(folder: Path) -> None:
         for entry in machine.guest.list(CACHES) if machine.guest.exists(CACHES) else ():
             if entry["type"] == "folder" and entry["name"].startswith(KEPT):
                 machine.get_folder(f"{CACHES}/{entry['name']}", folder / entry["name"])
 
-    build_once(kept, build, replace=True)
+    with suppress(OSError):  # without them the next first start takes longer, and no more
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        build_once(kept, build, replace=True)
 
 
 def _folder(program: str) -> Path:

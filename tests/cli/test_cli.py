@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,17 @@ def test_help_is_quick_and_lists_the_commands():
     for command in ("doctor", "install", "tasks", "run", "verify", "bench", "view", "image"):
         assert f"\n    {command} " in done.stdout
     assert best < 1.0  # 0.25 s where nothing else runs
+
+
+@pytest.mark.parametrize("library", ["gymnasium", "numpy", "argparse"])
+def test_ctrl_c_while_it_is_imported_is_one_line(library, tmp_path):
+    (tmp_path / f"{library}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    done = subprocess.run(
+        [sys.executable, "-m", "deskgym.cli", "tasks"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "deskgym: interrupted\n")
 
 
 def test_help_loads_nothing_heavy():

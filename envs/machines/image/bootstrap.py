@@ -15,6 +15,7 @@ from deskgym.envs.machines.image.sources import host_sources
 
 _NEWLY = re.compile(r"(\d+) newly installed")
 _STEP = re.compile(r"(Unpacking|Setting up|Get:\d+ \S+ \S+) (\S+)")
+_PHASE = re.compile(r"I: ([a-z ]+)\.\.\.$")
 _UNKNOWN = (
     re.compile(r"E: Unable to locate package (\S+)"),
     re.compile(r"E: Package '(\S+)' has no installation candidate"),
@@ -27,7 +28,10 @@ _MIRROR = re.compile(
 
 
 class PackageCount:
-    """Follows mmdebstrap's output: how many steps of how many are done; each package has two."""
+    """Follows mmdebstrap's output: how many steps of how many are done.
+
+    Each package has two. The last one is to pack all of it, which takes long too, so the count is never full before.
+    """
 
     def __init__(self, report: Callable[[str, int, int], None]) -> None:
         self.report = report
@@ -37,13 +41,15 @@ class PackageCount:
     def read(self, line: str) -> None:
         """Take note of one line."""
         if found := _NEWLY.search(line):
-            self.total += 2 * int(found[1])
+            self.total = max(self.total, 1) + 2 * int(found[1])
         elif line.startswith("deskgym: "):
             self.place = line.removeprefix("deskgym: ")
             self.report(self.place, self.done, self.total)
+        elif found := _PHASE.match(line):
+            self.report(found[1], self.done, self.total)
         elif found := _STEP.match(line):
             fetching = found[1].startswith("Get")
-            self.done = min(self.done + (not fetching), self.total)
+            self.done = min(self.done + (not fetching), max(self.total - 1, 0))
             what = "fetching a package" if fetching else f"{found[1].lower()} {found[2]}"
             self.report(what, self.done, self.total)
 

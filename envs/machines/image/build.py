@@ -139,6 +139,7 @@ class _Build:
 
     def kernel(self) -> None:
         """Take the kernel and its initial RAM disk out of the tree."""
+        self.report(Step("kernel", "taking it out of the tree"))
         self.tree_tool("kernel", str(self.work / ROOTFS), str(self.work))
         for name in ("status", KERNEL, INITRD):
             _settle(self.work / f"{name}.part", self.work / name)

@@ -1,5 +1,6 @@
 """The guest runtime has what the guest needs, and nothing else."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.machines import create_machine, guest_runtime
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.kernels import Kernel
+from deskgym.envs.machines.sandbox.host import cache_folder
 
 ALLOWED = {
     "boot.py", "deskgym", "msgpack", "dbus_fast", "Xlib", "six.py", "PIL", "pillow.libs", "pyautogui", "pyscreeze",
@@ -24,6 +26,51 @@ def test_it_has_nothing_of_ours_but_the_guest():
     assert all(name in ("__init__.py", "envs/__init__.py") or name.startswith("envs/guest/") for name in files)
     assert (folder / "deskgym/__init__.py").read_text() == (folder / "deskgym/envs/__init__.py").read_text() == ""
     assert all(path.stat().st_mode & 0o022 == 0 for path in folder.rglob("*"))
+
+
+FULL = """
+import os, shutil, subprocess
+from deskgym.envs.machines.guest_runtime import build_guest_runtime
+from deskgym.envs.machines.sandbox.host import cache_folder
+
+cache = cache_folder()
+
+def resize(size):
+    options = f"{'remount,' * os.path.ismount(cache)}mode=755,size={size}k"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", cache], check=True)
+
+def built():
+    build_guest_runtime.cache_clear()
+    return build_guest_runtime()
+
+resize(300 << 10)
+assert os.path.ismount(cache)
+built()
+size = shutil.disk_usage(cache).used
+shutil.rmtree(built())
+for kib in (4, 16 << 10, (size >> 10) - 200):
+    resize(kib)
+    try:
+        print("BUILT", kib, built())
+    except OSError as error:
+        print(error)
+    assert not list(cache.iterdir()), list(cache.iterdir())
+resize(300 << 10)
+whole = built()
+assert len(list(whole.rglob("*.py"))) == len(list(whole.rglob("*.pyc")))
+"""
+
+
+def test_on_a_full_disk_it_is_not_built_in_part():
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk over the cache")
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", FULL],
+        capture_output=True, text=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = "No space left on device; make room there, or set XDG_CACHE_HOME to a folder on another disk"
+    assert done.stdout == f"[Errno 28] {words}: '{cache_folder()}'\n" * 3
 
 
 @pytest.fixture

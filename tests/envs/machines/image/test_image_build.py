@@ -93,7 +93,7 @@ def test_a_build_gives_a_whole_image_and_leaves_nothing_else(images, fake, recip
     ]  # fmt: skip
     assert [path.name for path in images.iterdir() if path.name[0] != "."] == [image.full_name]
     assert list(dict.fromkeys(step.stage for step in steps)) == list(build.STAGES)
-    assert any(step.detail == "setting up tool" and (step.done, step.total) == (2, 4) for step in steps)
+    assert any(step.detail == "setting up tool" and (step.done, step.total) == (2, 5) for step in steps)
     blob = stat_of(image, "/blob", tmp_path)
     assert "User:  1000" in blob and blob.count("Thu Jan  1 00:00:00 1970") + blob.count("Jan  1 00:00:00 2026") == 4
     assert "Jan  1 00:00:00 2026" in blob.split("ctime")[1].splitlines()[0]

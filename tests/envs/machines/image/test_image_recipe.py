@@ -206,9 +206,15 @@ def test_packages_are_counted():
         "Setting up jq (1.6) ...",
         "deskgym: run[0]",
         "noise",
+        "I: creating tarball...",
     ):
         count.read(line)
-    assert seen[-3:] == [("unpacking jq", 1, 4), ("setting up jq", 2, 4), ("run[0]", 2, 4)]
+    assert seen[-4:] == [
+        ("unpacking jq", 1, 5),
+        ("setting up jq", 2, 5),
+        ("run[0]", 2, 5),
+        ("creating tarball", 2, 5),
+    ]
 
 
 def test_the_hosts_debian_sources_are_used_and_no_others(tmp_path):
