@@ -25,6 +25,8 @@ from deskgym.task_suites.table_analysis.users import CANNOT_SAY, asks_for_everyt
 TRIES = 2
 MAX_ANSWER = 400
 """Characters of an answer at most."""
+MAX_QUESTION = 2000
+"""Characters of a question that are sent: a service refuses what is too long, and then the episode would not count."""
 
 _MAX_RESPONSE = 1 << 20  # bytes
 _RULES = (
@@ -109,7 +111,7 @@ class EndpointUser:
             "model": self.model,
             "messages": [
                 {"role": "system", "content": f"{_RULES}\n\nFacts that you know:\n{known}"},
-                {"role": "user", "content": question},
+                {"role": "user", "content": question[:MAX_QUESTION]},
             ],
         }
         body |= {name: value for name in ("temperature", "max_tokens") if (value := getattr(self, name)) is not None}

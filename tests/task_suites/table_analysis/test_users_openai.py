@@ -70,6 +70,13 @@ def test_the_model_is_given_the_facts_and_the_question(endpoint, monkeypatch):
     assert all(fact.answer in system["content"] for fact in FACTS) and user["content"] == "Which average?"
 
 
+def test_no_question_is_too_long_for_the_service(endpoint):
+    endpoint.says("Yes.")
+    endpoint.user()("Which average? " + "x" * 10**6, FACTS)
+    ((_, _, body),) = endpoint.requests
+    assert body["messages"][1]["content"].startswith("Which average?") and len(body["messages"][1]["content"]) == 2000
+
+
 def test_settings_that_are_null_are_left_to_the_service(endpoint):
     endpoint.says("Yes.")
     endpoint.user(temperature=None, max_tokens=None)("Round?", FACTS)
