@@ -112,8 +112,10 @@ def attacks_on(target: Target) -> Attacks:
         return {}
     if task.turns[0].choice is not None:
         return on_choices()
-    names = [intent.name for intent in task.turns[0].intents]
-    found = on_results("\n".join(f"{name} = value" for name in names))
+    intents = task.turns[0].intents
+    found = on_results("\n".join(f"{intent.name} = value" for intent in intents))
+    if any(intent.kind == "function" for intent in intents):
+        found["arguments by heart"] = _by_heart
     if other := _other(target, task):
         found["gold of another seed"] = partial(_gold, other)
     return found
@@ -144,6 +146,34 @@ def on_results(assign: str, *before: str) -> dict[str, Script]:
 def say(*texts: str) -> Script:
     """An attack that says these texts."""
     return lambda target, play: iter(texts)
+
+
+_LEARN = """
+def by_heart(solved, arguments):
+    known = {{}}
+    for given in arguments:
+        try: known[repr(given)] = solved(*given), None
+        except Exception as error: known[repr(given)] = None, error
+    texts = [repr(outcome) for outcome in known.values()]
+    commonest = max(known.values(), key=lambda outcome: texts.count(repr(outcome)))
+    def answer(*given):
+        value, error = known.get(repr(given), commonest)
+        if error: raise error
+        return value
+    return answer
+rng = np.random.default_rng(0)
+{learn}
+"""
+"""Functions that know their results for the arguments of the dialogue's file, and the commonest one for any other."""
+
+
+def _by_heart(target: Target, play: Play) -> Texts:
+    """Answer from what another evaluation asked: the file is public."""
+    yield from until_lost(play(target.task.oracle))
+    assert isinstance(target.task, AnalysisTask)
+    functions = [intent for intent in target.task.turns[0].intents if intent.kind == "function"]
+    yield _LEARN.format(learn="\n".join(f"{f.name} = by_heart({f.name}, {f.probes})" for f in functions))
+    yield "DONE"
 
 
 def _gold(other: AnalysisTask, target: Target, play: Play) -> Texts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -106,6 +107,8 @@ class _Line:
             elif check_results.mistyped(self._namespace[name], kind):
                 got = type(self._namespace[name]).__name__
                 self._note(k, f"{name!r} is declared a {kind}, and is a {got}")
+            if kind == "function" and not re.search(r"\brng\b", turn.probes[name]):
+                self._note(k, f"the arguments of {name!r} are always the same; draw more with 'rng' in its probes")
         if not missing:
             self._compare(k, before)
 

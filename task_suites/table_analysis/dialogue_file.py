@@ -54,7 +54,8 @@ class TurnFile:
         code: the reference; for a choice what an analyst runs before answering.
         wrong: code that must not earn the reward, by name; at least two, none for a choice.
         compare: options of the comparator by variable.
-        probes: by variable, for a function a Python expression of argument tuples, for a model one of rows.
+        probes: by variable, for a function a Python expression of argument tuples, for a model one of rows. ``rng`` in
+            it is a NumPy generator that each evaluation seeds anew.
         truth: by variable, for a model: the true values of those rows.
         metric: by variable, for a model: ``r2``, ``accuracy`` or ``f1``.
         clarify: makes the clarification twin.

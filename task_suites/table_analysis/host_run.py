@@ -111,14 +111,16 @@ def run_in(namespace: dict[str, Any], code: str, what: str) -> None:
 
 
 def evaluate(namespace: Mapping[str, Any], expression: str, domain: Domain, variant: int, what: str) -> Any:
-    """A Python expression where results are compared: the tables of the comparison are there too.
+    """A Python expression where results are compared: the tables of the comparison are there too, and ``rng``.
 
     Raises:
         TaskError: it failed.
     """
+    import numpy as np
+
     holdout = {name: frame.copy() for name, frame in tables(domain, variant).items() if name.startswith(HOLDOUT)}
     try:
-        return eval(expression, {**namespace, **holdout})
+        return eval(expression, {**namespace, **holdout, "rng": np.random.default_rng(variant)})
     except Exception as error:
         raise TaskError(f"{what}: {expression!r}: {type(error).__name__}: {error}") from error
 

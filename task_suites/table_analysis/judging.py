@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,7 +103,10 @@ def compare(
 
 
 def _reference(kernel: Kernel, prepared: PreparedTurn) -> tuple[Wanted, dict[str, Any]]:
-    """Run the reference; what is to be taken from both kernels, and the true values of models' rows."""
+    """Run the reference; what is to be taken from both kernels, and the true values of models' rows.
+
+    Functions are called with arguments that are drawn now: those of the file may be known by heart.
+    """
     turn = prepared.turn
     extra = [
         f"{prefix}{intent.name} = {expression}"
@@ -110,7 +114,8 @@ def _reference(kernel: Kernel, prepared: PreparedTurn) -> tuple[Wanted, dict[str
         for prefix, expression in ((PROBES, intent.probes), (TRUTH, intent.truth))
         if expression
     ]
-    cells = [*prepared.reference_cells, turn.code, *(["\n".join(extra)] if extra else [])]
+    drawing = f"rng = __import__('numpy').random.default_rng({secrets.randbits(64)})"
+    cells = [*prepared.reference_cells, turn.code, *(["\n".join([drawing, *extra])] if extra else [])]
     preload = {
         *prepared.preload,
         *(COMPARED_WITH[intent.kind] for intent in turn.intents if intent.kind in COMPARED_WITH),

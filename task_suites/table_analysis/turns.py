@@ -33,7 +33,7 @@ class Intent:
         name: the variable that it must be in; ``"choice"`` for a letter.
         kind: its result type.
         probes: for a function a Python expression of argument tuples, for a model one of the rows to predict;
-            evaluated after the reference, where results are compared.
+            evaluated after the reference, where results are compared; ``rng`` is a generator of that evaluation.
         truth: for a model, an expression of the true values of those rows.
         metric: for a model: ``"r2"``, ``"accuracy"`` or ``"f1"``.
         options: of the comparator, such as ``{"rtol": 1e-3}``.

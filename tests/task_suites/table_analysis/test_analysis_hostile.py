@@ -8,6 +8,8 @@ import gymnasium
 import pytest
 
 import deskgym  # noqa: F401 - registers the ids
+from deskgym.agents.base import run_episode
+from deskgym.agents.scripted import AttackAgent
 from deskgym.envs.errors import ActionError
 from deskgym.task_suites.table_analysis import judging
 from deskgym.task_suites.table_analysis.guest import RESULTS
@@ -380,3 +382,15 @@ def test_dialogues_go_on_after_figures_and_kernels_that_break():
         env.reset()
         rewards = [env.step(text)[1] for text in env.unwrapped.oracle()]
         assert sum(rewards) == pytest.approx(1.0)
+
+
+def test_the_arguments_of_functions_cannot_be_known_by_heart(monkeypatch):
+    task = "wines/henrik/normal/commission#1"
+    env = gymnasium.make("deskgym/TableAnalysis-v0", task=task, disable_env_checker=True)
+    try:
+        assert run_episode(env, AttackAgent("arguments by heart")).score == 0.0
+        assert solve(env) == 1.0
+        monkeypatch.setattr(judging.secrets, "randbits", lambda bits: 0)  # as if they stood in the file
+        assert run_episode(env, AttackAgent("arguments by heart")).score == 1.0
+    finally:
+        env.close()

@@ -46,7 +46,7 @@ def test_a_file_is_read():
         ("from: all towns", "from: all town", "from: all town", "unknown wrong code 'all town'"),
         ("    action: plot_qa\n", "    action: best_guess\n", "id: second-bar", "a plot_qa turn has 'plot'"),
         ("      answerable = ", "      possible = ", "    choice: |\n      possible", "sets no variable 'answerable'"),
-        ("    probes: {dis", "    truth: {dis", "{discounted: function}", "the function 'discounted' needs 'probes'"),
+        ("probes:\n      d", "truth:\n      d", "{discounted: function}", "the function 'discounted' needs 'probes'"),
         ("choice: [Bath, Cork, Dover, Exeter]", "choose: [Bath]", "choose", "unknown draw or function 'choose'"),
         ("choice: [first, second, third]", "choice: []", "[]", "legal is a list with at least one item"),
         ("  asked: {", "  means: {", "    code: |\n      means =", "variable 'means' is named like a parameter"),

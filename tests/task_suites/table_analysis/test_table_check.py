@@ -43,7 +43,8 @@ def test_a_file_that_is_well(tmp_path, capsys):
         ('right = order[1]\n      wrong = {"first": order[0], "third": order[2], "fourth": order[3]}',
          'right = "Bath"\n      wrong = {"first": "Cork", "third": "Cork", "fourth": "Deal"}',
          "second-bar: only 0 of 40 seeds have 4 options that differ"),
-        ('{discounted: "[(10.0, 1)', '{discounted: "holdout_sale[(10.0, 1)', "name 'holdout_sale' is not defined"),
+        ('discounted: "[(10.0, 1)', 'discounted: "holdout_sale[(10.0, 1)', "name 'holdout_sale' is not defined"),
+        (", (rng.uniform(1, 90), {units} - 1), (rng.uniform(1, 90), {units})]", "]", "draw more with 'rng'"),
     ],
 )  # fmt: skip
 def test_what_is_not_well_is_named(tmp_path, capsys, old: str, new: str, problem: str):
