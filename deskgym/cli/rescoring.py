@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from deskgym.agents.base import judge
 from deskgym.cli.output import note, print_json, print_table
 from deskgym.envs.errors import DeskgymError
 from deskgym.envs.evaluation.verdict import Verdict
@@ -22,8 +23,7 @@ class Rescored:
     @property
     def before(self) -> float | None:
         """The recorded score, None where there was none."""
-        verdict = self.recording.verdict
-        return None if verdict is None or verdict.get("error") is not None else float(verdict["score"])
+        return judge(self.recording.ending)[1]
 
     @property
     def now(self) -> float | None:
@@ -83,6 +83,9 @@ def rescore_all(folder: str, source_path: str | None, as_json: bool) -> int:
 
 
 def _rescored(recording: Recording, source_path: str | None) -> Rescored:
+    outcome, _, message = judge(recording.ending)
+    if outcome == "failed" and recording.verdict is None:  # there is no state of a machine that the agent broke
+        return Rescored(recording, Verdict(0.0, notes=(message,)))
     try:
         tasks = recorded_tasks(recording, source_path)
         return Rescored(recording, rescore(recording.folder, tasks))

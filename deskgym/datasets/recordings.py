@@ -61,7 +61,7 @@ def to_minari(
     paths = [folders] if isinstance(folders, str | Path) else list(folders)
     found = [recording for path in paths for recording in find_recordings(path)]
     ended = [recording for recording in found if recording.complete and not recording.aborted]
-    outcomes = [judge(_info(recording, recording.steps[-1]))[0] for recording in ended]
+    outcomes = [judge(recording.ending)[0] for recording in ended]
     chosen = [
         recording
         for recording, outcome in zip(ended, outcomes, strict=True)
@@ -130,7 +130,7 @@ def episode_of(recording: Recording, env: gymnasium.Env[Any, Any]) -> Episode:
     episode = Episode(
         seed=recording.meta["seed"],
         options=recording.meta.get("options"),
-        meta=facts | scored(_info(recording, recording.steps[-1])),
+        meta=facts | scored(recording.ending),
     )
     for line in recording.steps:
         episode.observations.append(see.observation(line))

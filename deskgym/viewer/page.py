@@ -99,10 +99,9 @@ def _content(recording: Recording) -> dict[str, Any]:
 
 def _summary(recording: Recording) -> dict[str, Any]:
     """What the list of episodes shows."""
-    verdict, last = recording.verdict, recording.steps[-1] if recording.steps else {}
-    task = recording.meta.get("task") or {}
-    fault = (last.get("info") or {}).get("fault") or {}
-    outcome, score, why = judge({"fault": fault, "verdict": verdict})
+    verdict, task = recording.verdict or {}, recording.meta.get("task") or {}
+    fault = recording.ending.get("fault") or {}
+    outcome, score, why = judge(recording.ending)
     if outcome == "unfinished":
         outcome = "error" if recording.aborted else "unfinished"
         why = recording.aborted or "the recording ends before the episode did"
@@ -119,9 +118,9 @@ def _summary(recording: Recording) -> dict[str, Any]:
         "score": score,
         "checks": [
             {key: str(check.get(key, "")) for key in ("name", "outcome", "message")}
-            for check in (verdict or {}).get("checks", ())
+            for check in verdict.get("checks", ())
         ],
-        "notes": list(map(str, (verdict or {}).get("notes", ()))),
+        "notes": list(map(str, verdict.get("notes", ()))),
         "folder": recording.folder.name,
     }
 

@@ -198,6 +198,19 @@ def test_record_view_and_score_again(cli, tmp_path):
     assert status == 1 and "error: the state was not kept" in out
 
 
+@pytest.mark.parametrize(("cause", "before", "outcome"), [("agent", 0.0, "ok"), ("infrastructure", None, "error")])
+def test_what_the_agent_broke_is_scored_0_again(cause, before, outcome, cli, tmp_path):
+    assert cli("run", "science", *FAKE, "--record", str(tmp_path))[0] == 0
+    (folder,) = tmp_path.iterdir()
+    (folder / "verdict.json").unlink(), (folder / "state.json").unlink()
+    lines = [json.loads(line) for line in (folder / "steps.jsonl").read_text().splitlines()]
+    lines[-1]["info"]["fault"] = {"kind": "guest_lost", "message": "gone", "cause": cause}
+    (folder / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out, _ = cli("verify", "--rescore", str(tmp_path), "--json")
+    (row,) = json.loads(out)["episodes"]
+    assert (row["before"], row["outcome"], status) == (before, outcome, int(outcome == "error"))
+
+
 def test_a_recording_names_the_suite_it_is_from(cli, tmp_path):
     assert cli("run", "science", *FAKE, "--record", str(tmp_path))[0] == 0
     meta = json.loads(next(tmp_path.glob("*/meta.json")).read_text())

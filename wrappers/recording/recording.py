@@ -78,6 +78,12 @@ class Recording:
         """Whether it is of a ``KernelEnv``, such as turns about tables: without a screen."""
         return bool(self.steps) and "texts" in self.steps[0]
 
+    @property
+    def ending(self) -> dict[str, Any]:
+        """The info of the last step, with the verdict where there is one."""
+        info = dict((self.steps[-1].get("info") if self.steps else None) or {})
+        return info | ({"verdict": dict(self.verdict)} if self.verdict is not None else {})
+
     @classmethod
     def load(cls, folder: str | Path) -> Recording:
         """Read an episode's folder.
