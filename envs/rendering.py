@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deskgym.envs.extras import command_for
+
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
 """What Gymnasium reads of an environment. ``"human"`` is listed where it was asked for only: checkers try all that is
 listed, and most machines that train have no display."""
@@ -25,7 +27,7 @@ class Window:
             os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
             import pygame
         except ImportError:
-            raise ValueError("render_mode='human' needs pygame: pip install 'deskgym[human]'") from None
+            raise ValueError(f"render_mode='human' needs pygame: {command_for('human')}") from None
         self._pygame: Any = pygame
         self._open()
 

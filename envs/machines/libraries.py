@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.extras import needs_extra
+from deskgym.envs.extras import command_for, needs_extra
 from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.sandbox.host import cache_folder
 
@@ -72,8 +72,8 @@ def _with_requirements(names: Sequence[str]) -> list[metadata.Distribution]:
                 waiting.append((needed.name, f" (for {name})"))
     if missing:
         raise MachineError(
-            f"libraries for machines are not installed: {', '.join(missing)}; install them for "
-            f"{sys.executable}, for table analysis with `pip install 'deskgym[tables]'`",
+            f"libraries for machines are not installed: {', '.join(missing)}; those of table analysis are by "
+            f"`{command_for('tables')}`",
             kind="not_installed",
         )
     return [found[key] for key in sorted(found)]

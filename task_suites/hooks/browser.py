@@ -22,6 +22,7 @@ from typing import Any
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.calls import shown, unknown
+from deskgym.envs.extras import command_for
 from deskgym.envs.guest.relay import Relay
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.core.task import Setup
@@ -169,7 +170,7 @@ def _play(address: str, calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]]
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:
-        raise SetupError("the hook 'browser' needs Playwright: pip install 'deskgym[browser]'") from error
+        raise SetupError(f"the hook 'browser' needs Playwright: {command_for('browser')}") from error
     with sync_playwright() as playwright:
         try:
             connected = playwright.chromium.connect_over_cdp(address, timeout=_ms(deadline))

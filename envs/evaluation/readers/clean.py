@@ -12,6 +12,7 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.readers.files import MAX_ROWS
+from deskgym.envs.extras import command_for
 from deskgym.envs.machines.kernels import Kernel
 
 TIMEOUT = 60.0
@@ -68,7 +69,7 @@ def ask_duckdb(final: FinalState, data: bytes, name: str, kind: str, query: str)
     try:
         done = kernel.run(_CODE, timeout=TIMEOUT)
         if done.status != "ok" and "ModuleNotFoundError" in done.trace:
-            raise RuntimeError("Parquet and DuckDB files are read with duckdb; pip install 'deskgym[duckdb]'")
+            raise RuntimeError(f"Parquet and DuckDB files are read with duckdb: {command_for('duckdb')}")
         answer = json.loads(kernel.get("answer.json", limit=LIMIT))
     except (GuestCallError, ValueError) as error:
         raise CheckFailed(f"{name}: it could not be read: {error}") from None

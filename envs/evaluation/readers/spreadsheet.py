@@ -396,7 +396,7 @@ if __name__ == "__main__":
         answer = json.dumps(read(content))
         if len(answer) > MAX_ANSWER:
             raise Unreadable(f"what is in it is more than {MAX_ANSWER >> 20} MiB")
-    except Exception as error:
+    except BaseException as error:  # a panic of calamine's is no Exception
         cause = error.__cause__ or error  # openpyxl says of most things that a sheet cannot be read
         why = str(error) if isinstance(error, Unreadable) else f"{type(cause).__name__}: {cause}"
         answer = json.dumps({"unreadable": why[:1000]})

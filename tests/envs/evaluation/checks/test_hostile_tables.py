@@ -1,10 +1,14 @@
 """Workbooks and databases that are made to break their reader: each is a fail with a reason, soon, in little memory."""
 
 import io
+import json
 import resource
 import sqlite3
+import subprocess
+import sys
 import time
 import zipfile
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -187,6 +191,25 @@ def test_what_a_program_has_not_yet_moved_into_the_database_counts(state, tmp_pa
     unreadable = GuestCallError("x.db-wal is not a regular file", kind="OSError")
     result = checked(state(**{"x.db": path.read_bytes(), "x.db-wal": unreadable}), "/home/user/x.db", table="t")
     assert result.outcome == "fail" and "x.db-wal is not a regular file" in result.message
+
+
+PANIC = """
+import runpy, sys, types
+class PanicException(BaseException):
+    pass
+def panic(file):
+    raise PanicException("index out of bounds")
+workbook = types.SimpleNamespace(from_filelike=panic)
+sys.modules["python_calamine"] = types.SimpleNamespace(CalamineWorkbook=workbook, SheetVisibleEnum=None)
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+def test_a_panic_of_calamines_is_the_files_doing() -> None:
+    """Rust's panics come as an exception that ``except Exception`` lets through."""
+    script = str(Path(limited.__file__).with_name("spreadsheet.py"))
+    done = subprocess.run([sys.executable, "-c", PANIC, script, "ods"], input=made(), capture_output=True)
+    assert json.loads(done.stdout) == {"unreadable": "PanicException: index out of bounds"}, done
 
 
 def test_a_broken_reader_is_an_error(state, monkeypatch) -> None:
