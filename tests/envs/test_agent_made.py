@@ -74,6 +74,7 @@ def test_what_is_hidden_or_grabbed_is_read_all_the_same(kalgebra):
     assert [play(kalgebra, code, solved=True)[0] for code in codes] == [1.0] * len(names)
 
 
+@pytest.mark.alone
 def test_a_grabbed_server_costs_the_step_a_few_seconds(kalgebra):
     kalgebra.reset(seed=1)
     kalgebra.step(attacks.GRABBED["server"])

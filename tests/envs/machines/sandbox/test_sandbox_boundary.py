@@ -4,7 +4,6 @@ import ctypes
 import os
 import resource
 import socket
-import threading
 from pathlib import Path
 
 import pytest
@@ -164,12 +163,12 @@ def test_abstract_sockets_of_host_and_other_sandboxes_are_out_of_reach(box):
         server.listen()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect({name!r})"
         assert b"ConnectionRefusedError" in python(box, code).stderr
-    hold = f"import os, socket; s = socket.socket(socket.AF_UNIX); s.bind({name!r}); s.listen(); print('up')"
+    hold = f"import signal, socket; s = socket.socket(socket.AF_UNIX); s.bind({name!r}); s.listen()"
     with SandboxMachine(MachineConfig(screen_size=None)) as other:
-        thread = threading.Thread(target=python, args=(other, hold + "; import time; time.sleep(3)"))
-        thread.start()
+        hold += "; open('/tmp/up', 'w').close(); signal.pause()"
+        other.guest.launch(["python3", "-c", hold], wait={"file": "/tmp/up"}, timeout=60)
+        assert python(other, code).returncode == 0
         assert b"ConnectionRefusedError" in python(box, code).stderr
-        thread.join()
 
 
 def test_shared_memory_and_queues_are_its_own(box):
@@ -354,7 +353,7 @@ def test_fork_bomb_and_memory_hog_at_once():
 
 
 HOLD = """
-import ctypes as c, os, signal, sys, time
+import ctypes as c, os, signal
 libc = c.CDLL(None, use_errno=True)
 held = 0
 while libc.inotify_init1(0) >= 0:
@@ -365,9 +364,10 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [40])
 sent = 0
 while not libc.sigqueue(os.getpid(), 40, None):
     sent += 1
-print(held, groups, sum(queue >= 0 for queue in queues), sent, flush=True)
-print("held", flush=True)
-time.sleep(float(sys.argv[1]))
+with open("/tmp/counts", "w") as file:
+    print(held, groups, sum(queue >= 0 for queue in queues), sent, file=file)
+os.rename("/tmp/counts", "/tmp/held")
+signal.pause()
 """
 
 
@@ -382,17 +382,14 @@ def test_no_machine_takes_what_the_kernel_counts_for_the_hosts_user(box):
             os.close(fd)
         return len(fds)
 
-    held = threading.Thread(target=python, args=(box, HOLD.replace("sys.argv[1]", "3")))
-    held.start()
-    least = free()
-    while held.is_alive():
-        least = min(least, free())
-        held.join(0.2)
-    assert least >= 8  # not all of them: other machines run meanwhile
+    box.guest.launch(["python3", "-c", HOLD], wait={"file": "/tmp/held"}, timeout=60)
+    try:
+        assert free() >= 8  # not all of them: other machines run meanwhile
+        instances, group, open_queues, signals = map(int, box.get("/tmp/held").split())
+    finally:
+        box.guest.call("end_others", keep=[])
     most = int(Path("/proc/sys/user/max_inotify_instances").read_text()) // 4
     queues = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
-    taken = python(box, HOLD.replace("sys.argv[1]", "0")).stdout.split()
-    instances, group, open_queues, signals = map(int, taken[:4])
     assert 8 <= instances <= min(64, most) and group == -1
     assert 1 <= open_queues and (queues < 0 or open_queues * 10 * 8192 <= queues / 2)
     assert 64 <= signals <= 4096
