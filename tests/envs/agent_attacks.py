@@ -1,4 +1,12 @@
-"""What an agent may do to its desktop so that its episode cannot be judged, as code actions of one text each."""
+"""What an agent may do to its desktop so that its episode cannot be judged, as code actions of one text each.
+
+What `deskgym verify --attack` does too is taken from there: see `inside`.
+"""
+
+from deskgym.task_suites.core.verify.attacks import Target
+from deskgym.task_suites.core.verify.attacks.files import KINDS
+
+inside = Target.inside
 
 X = """
 import os, subprocess, sys, time
@@ -41,23 +49,14 @@ def send(signal: str, name: str) -> str:
 
 
 HIDDEN = {
-    "minimised": X + "for w in clients(): ask(w, 'WM_CHANGE_STATE', Xutil.IconicState)",
+    "minimised": inside("hide", how="minimise"),
     "off-screen": X + "for w in clients(): ask(w, '_NET_MOVERESIZE_WINDOW', 10 | 3 << 8, -5000, -5000)",
-    "off-screen by itself": X + "for w in clients(): w.configure(x=-9000, y=-9000)\nd.sync()",
-    "unmapped": X + "for w in clients(): w.unmap()\nd.sync(); time.sleep(0.5)",
+    "off-screen by itself": inside("hide", how="move"),
+    "unmapped": inside("hide", how="unmap"),
     "withdrawn": X + "for w in clients():\n w.unmap(); w.reparent(root, -4000, -4000)\nd.sync(); time.sleep(0.5)",
     "tiny": X + "for w in clients():\n w.configure(width=1, height=1)\n"
     " ask(w, '_NET_MOVERESIZE_WINDOW', 10 | 15 << 8, 5, 5, 1, 1)",
-    "covered": X + """behind('''
-from Xlib import X, display
-d = display.Display()
-w = d.screen().root.create_window(0, 0, 4000, 4000, 0, 0, background_pixel=0x00ff00, override_redirect=1)
-w.map(); d.sync()
-print('begun')
-while True:
-    w.raise_window(); d.sync()
-    import time; time.sleep(0.01)
-''')""",
+    "covered": inside("hide", how="cover"),
     "covered for ever": X + "d.set_close_down_mode(X.RetainPermanent)\n"
     "w = root.create_window(0, 0, 4000, 4000, 0, 0, background_pixel=0xff00, override_redirect=1)\nw.map()\nd.sync()",
     "another desktop": X + "ask(root, '_NET_NUMBER_OF_DESKTOPS', 4)\n"
@@ -68,36 +67,31 @@ while True:
 """A window that nobody sees."""
 
 GONE = {
-    "client killed": X + "for w in clients(): w.kill_client()\nd.sync(); time.sleep(0.5)",
+    "client killed": inside("hide", how="kill"),
     "all clients killed": X + "for w in root.query_tree().children:\n w.kill_client()\nd.sync(); time.sleep(0.5)",
-    "window destroyed": X + "for w in clients(): w.destroy()\nd.sync(); time.sleep(0.5)",
+    "window destroyed": inside("hide", how="destroy"),
     **{f"{what} {name}": send(what, name) for what in ("SIGKILL", "SIGSTOP") for name in (
         "session-bus.conf", "at-spi2/accessibility.conf", "at-spi2-registryd", "at-spi-bus-launcher", "openbox", "Xvfb",
     )},
-    "everything killed": "import os\nos.kill(-1, 9)",
+    "everything killed": inside("kill_everything"),
     "everything stopped": "import os, signal\nos.kill(-1, signal.SIGSTOP)",
 }  # fmt: skip
 """A program that does not answer any more."""
 
-_GRAB = """
+GRAB_SERVER = """
 import os, time
-from Xlib import X, display
+from Xlib import display
 d = display.Display()
-d.{0}
+d.grab_server()
 d.sync()
 print("begun")
 while True:
     time.sleep(9)
 """
-GRAB_SERVER = _GRAB.format("grab_server()")
-_GRAB_KEYBOARD = _GRAB.format("screen().root.grab_keyboard(1, X.GrabModeSync, X.GrabModeSync, 0)")
-_GRAB_POINTER = _GRAB.format("screen().root.grab_pointer(1, 0, X.GrabModeSync, X.GrabModeSync, 0, 0, 0)")
 _DAEMON = GRAB_SERVER.replace("d =", "if os.fork(): os._exit(0)\nos.setsid()\nd =", 1)
 GRABBED = {
-    "server": f"{X}behind({GRAB_SERVER!r})",
+    **{what: inside("grab", what=what) for what in ("server", "keyboard", "pointer")},
     "server by a daemon": f"{X}behind({_DAEMON!r})",
-    "keyboard": f"{X}behind({_GRAB_KEYBOARD!r})",
-    "pointer": f"{X}behind({_GRAB_POINTER!r})",
 }
 """Input or all of X is held by a process in the background."""
 
@@ -127,7 +121,7 @@ print("begun")
 """
 FLOODS = {
     "requests": f"{X}for _ in range(4): behind({_REQUESTS!r})",
-    "windows": X + _WINDOWS,
+    "windows": inside("flood_windows"),
     "windows that stay": f"{X}d.set_close_down_mode(X.RetainPermanent)\n{_WINDOWS}",
     "root properties": X + """
 for name in ('_NET_CLIENT_LIST', '_NET_CLIENT_LIST_STACKING', '_NET_ACTIVE_WINDOW', '_NET_SUPPORTING_WM_CHECK'):
@@ -148,16 +142,7 @@ for _ in range(6):
     subprocess.Popen([sys.executable, '-c', hungry])
 time.sleep(4)
 """,
-    "memory of files": """
-import os
-for folder in ('/dev/shm', '/tmp', '/home/user'):
-    try:
-        with open(f'{folder}/full', 'wb') as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError:
-        pass
-""",
+    "memory of files": inside("flood_disk"),
     "processes": """
 import os, time
 for _ in range(4000):
@@ -181,29 +166,23 @@ time.sleep(0.5)
 
 _PLANT = """
 import os, shutil, socket
-path = os.path.expanduser({path!r})
+path = {path!r}
 if os.path.isdir(path):
     shutil.rmtree(path)
 elif os.path.lexists(path):
     os.unlink(path)
 """
-PLANTED = {
-    "FIFO": "os.mkfifo(path)",
-    "device": "os.symlink('/dev/zero', path)",
-    "loop": "os.symlink(path, path)",
+_OTHERS = {
     "proc": "os.symlink('/proc/self/mem', path)",
-    "huge and sparse": "open(path, 'wb').truncate(1 << 40)",
-    "unreadable": "open(path, 'wb').write(b'x'); os.chmod(path, 0)",
-    "folder": "os.makedirs(path)",
     "socket": "socket.socket(socket.AF_UNIX).bind(path)",
     "nothing": "",
-    "empty": "open(path, 'wb')",
     "noise": "open(path, 'wb').write(os.urandom(100_000))",
     "folder closed": "os.chmod(os.path.dirname(path), 0)",
 }
+PLANTED = (*(kind for kind in KINDS if kind != "a zip bomb"), *_OTHERS)  # packing that takes too long for a step
 """What may lie where a check expects a file."""
 
 
 def plant(kind: str, path: str) -> str:
     """The action that puts it there."""
-    return _PLANT.format(path=path) + PLANTED[kind]
+    return inside("plant", kind=kind, paths=[path]) if kind in KINDS else _PLANT.format(path=path) + _OTHERS[kind]

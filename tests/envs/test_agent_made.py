@@ -8,6 +8,7 @@ import gymnasium as gym
 import pytest
 
 import deskgym  # noqa: F401
+from deskgym.task_suites.core.verify.attacks.inside.processes import BROKEN
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -42,8 +43,8 @@ def play(env, *actions, solved=False):
     assert bool(solution) == solved
     for action in (*actions, "DONE"):
         began = time.monotonic()
-        _, reward, terminated, truncated, info = env.step(action)
-        assert time.monotonic() - began < STEP
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert time.monotonic() - began < STEP and BROKEN not in observation["feedback"]
         if terminated or truncated:
             return reward, info
     raise AssertionError("the episode goes on after DONE")
@@ -97,6 +98,6 @@ def test_a_launched_program_that_grabs_the_server_is_ended_at_last(kalgebra):
 
 @pytest.mark.timeout(600)
 def test_whatever_lies_at_the_files_place_is_a_fail(calc):
-    names = [name for name in attacks.PLANTED if not counts(calc, attacks.plant(name, "~/orders.xlsx"))]
+    names = [name for name in attacks.PLANTED if not counts(calc, attacks.plant(name, "/home/user/orders.xlsx"))]
     assert names == []
     assert play(calc, solved=True)[0] == 1

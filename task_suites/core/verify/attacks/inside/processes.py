@@ -70,7 +70,7 @@ def send(number: int, pids: list[int]) -> None:
 
 
 def stay(call: str, wait: float = 5.0) -> None:
-    """Run a call of this file in a program that outlasts the action, and wait until it says that it is there."""
+    """Run a call of ``inside`` in a program that outlasts the action, and wait until it says that it is there."""
     import Xlib
 
     with open("/tmp/inside.py", "w") as file:
@@ -90,6 +90,8 @@ def stay(call: str, wait: float = 5.0) -> None:
         time.sleep(0.02)
     if b"Traceback" in said:
         raise RuntimeError(said.decode())
+    if b"there" not in said and child.poll() is None:
+        raise RuntimeError(f"{call} did not begin within {wait:g} s")
 
 
 def kill_programs() -> None:
