@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from deskgym.envs.errors import TaskError
@@ -136,9 +137,21 @@ class _Line:
                     self._note(k, f"the wrong code {name!r} gives the right {variable!r}")
                 elif variable not in namespace and name in turn.wrong:
                     self._note(k, f"the wrong code {name!r} leaves no {variable!r}")
+        self._check_history(k, before, gold, given)
         if turn.update:
             wrong = sampled.fill(k, turn.wrong[turn.update.from_])
             self._must_be_right(k, before, [wrong, code], gold, given, "the reference, run after update.from,")
+
+    def _check_history(self, k: int, before: dict[str, Any], gold: Any, given: dict[str, Any]) -> None:
+        """No result is there before the turn: a new name for it would earn a reward, or a part of one."""
+        kinds = self._sampled.file.turns[k].result
+        for name, value in before.items():
+            if isinstance(value, ModuleType) or name == "__builtins__":
+                continue
+            got = check_results.taken(self._sampled, k, dict.fromkeys(kinds, value), given)
+            for variable, difference in check_results.right(self._sampled, k, gold, got, given).items():
+                if difference is None and kinds[variable] != "plot":
+                    self._note(k, f"{name!r} of the history is the right {variable!r} already")
 
     def _must_be_right(
         self, k: int, before: dict[str, Any], codes: list[str], gold: Any, given: dict[str, Any], what: str

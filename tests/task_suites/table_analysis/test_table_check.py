@@ -37,6 +37,8 @@ def test_a_file_that_is_well(tmp_path, capsys):
          "the reference, run after update.from, gives another 'mean_price'"),
         ('count = len(local)\n    wrong', 'count = len(local) + np.random.rand()\n    wrong',
          "the reference, run again, gives another 'count'"),
+        ('count = len(local)\n    wrong', 'count = len(local)\n      held = sales[sales["units"] >= {units}].groupby('
+         '"town").size().to_dict()\n    wrong', "'held' of the history is the right 'many' already"),
         ('answerable = "{asked}" in sales.columns', 'answerable = True', "answerable for 40 of 40 seeds; legal are 12"),
         ('right = mean if answerable', 'right = mean if True', "of which 1 are reasons"),
         ('right = order[1]', 'right = "Zell"', "second-bar: 'Zell' is right for all seeds"),
