@@ -17,6 +17,8 @@ from deskgym.envs.guest.readiness import Conditions, wait_until_ready
 from deskgym.envs.guest.undumpable import make_undumpable
 
 LAST_WORDS = 8192
+_SETTINGS = {"GSETTINGS_BACKEND": "memory"}
+"""A program's settings are its own: with those of the session, the agent opens GTK's inspector and edits any widget."""
 
 
 class Programs:
@@ -101,7 +103,7 @@ class Programs:
     def _start(
         self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, user: str
     ) -> tuple[Family, asyncio.Future[int], Collector]:
-        full_env = self._commands.environment(env, user)
+        full_env = self._commands.environment({**_SETTINGS, **(env or {})}, user)
         log_read, log_write = os.pipe()
         null = os.open("/dev/null", os.O_RDONLY)
         try:

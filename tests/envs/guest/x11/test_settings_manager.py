@@ -1,6 +1,5 @@
 """GTK 3 programs load modules that any X client can name; what the agent has named them is not believed."""
 
-import inspect
 import shutil
 
 import pytest
@@ -11,7 +10,7 @@ from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.observation.accessible_program import AccessibleProgram
-from deskgym.task_suites.core.verify.attacks import inside
+from deskgym.task_suites.core.verify.attacks import Target
 from deskgym.task_suites.hooks.browser import COMMAND
 
 pytestmark = pytest.mark.sandbox
@@ -54,8 +53,7 @@ def test_a_program_that_loaded_the_agents_module_is_not_believed(machine):
     wait = {"window": {"class": "(?i)mousepad"}, "node": {"role": "text"}}
     machine.guest.launch(["mousepad", "--disable-server", "/home/user/note.txt"], wait=wait, timeout=60)
     assert AccessibleProgram(machine, "mousepad").tree().find("text").text == "a note"
-    source = inspect.getsource(inside)
-    act(machine, f"{source}\nSOURCE = {source!r}\nrun(load_module, {{'texts': ['forged']}})\n")
+    act(machine, Target.inside("load_module", texts=["forged"]))
     shown = machine.guest.call("tree", app="mousepad", deadline=5.0)["nodes"]
     assert "forged" in [node["name"] for node in shown]  # the attack works
     machine.display.recover()
@@ -66,6 +64,16 @@ def test_one_who_ends_the_watching_connection_gains_nothing(machine):
     machine.guest.launch(["sleep", "1000"])
     act(machine, END_CLIENTS)
     assert "connection to the X server was ended" in refused(machine, "sleep")
+
+
+@pytest.mark.slow
+def test_the_agent_cannot_inspect_a_program(machine):
+    """GTK's inspector changes any property of any widget, once a setting of the session allows it."""
+    wait = {"window": {"class": "(?i)mousepad"}, "node": {"role": "text"}}
+    machine.guest.launch(["mousepad", "--disable-server", "/home/user/note.txt"], wait=wait, timeout=60)
+    allow = "import subprocess, time; subprocess.run(['gsettings', 'set', 'org.gtk.Settings.Debug', 'enable-inspector-"
+    act(machine, f"{allow}keybinding', 'true'], check=True); pyautogui.hotkey('ctrl', 'shift', 'd'); time.sleep(2)")
+    assert len(machine.guest.windows()) == 1
 
 
 @pytest.mark.slow
