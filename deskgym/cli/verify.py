@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.run import matching
 from deskgym.cli.tasks import describe, print_unsupported
 
@@ -213,9 +213,12 @@ def play_attempts(
 
     make = partial(make_env, arguments.record, **env_kwargs(arguments))
     running = verify(make, attempts, resets=resets, seed=seed, workers=workers) if attempts else (_ for _ in ())
-    with progress(arguments.json) as bar, closing(running):
-        episodes = bar.add_task("episodes", total=len(attempts) * resets)
+    total, played = len(attempts) * resets, 0
+    said = pulse(lambda: f"{played} of {total} episodes played", seconds=30.0)
+    with progress(arguments.json) as bar, closing(running), said:
+        episodes = bar.add_task("episodes", total=total)
         for report in running:
+            played += resets
             bar.update(episodes, advance=resets, description=f"{report.attempt.task} {report.attempt.agent}")
             for problem in (
                 () if report.skipped or report.attempt.agent.startswith(("mutant:", "attack:")) else report.problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -41,6 +42,8 @@ RESTORE_TIMEOUT = 60.0
 SLOWNESS = {"kvm": 1.0, "tcg": 30.0}
 """How many times longer programs take to answer each other: KAlgebra's setup and evaluation under emulation."""
 MEMORY_MB = (256, 1 << 20)
+LANDLOCK = (5, 19)
+"""The oldest Linux that can keep programs apart as ``landlock`` does; Debian's kernels have it switched on."""
 
 
 class QemuMachine(Machine):
@@ -256,6 +259,9 @@ class QemuMachine(Machine):
             )
             self._known = image, hardware
             self.slowness = SLOWNESS[accel]
+            linux = re.match(r"(\d+)\.(\d+)", str(image.manifest.get("kernel_version")))
+            if linux is not None and (int(linux[1]), int(linux[2])) >= LANDLOCK and not self._sudo:
+                self.enforces = self.enforces | {"program_isolation"}
         self._known[0].verify()
         return self._known
 

@@ -13,6 +13,7 @@ import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.image import Image, find_image
 from deskgym.envs.machines.qemu.folders import base_folder
@@ -115,6 +116,30 @@ def test_an_agent_that_is_let_becomes_root():
         assert not machine.untouched, "root could leave anything"
         assert machine.run(["sudo", "id", "-un"]).stdout == b"root\n"
         assert machine.run(["id", "-un"]).stdout == b"user\n"
+
+
+TOUCH = """
+import ctypes, os
+attach = lambda pid: ctypes.CDLL(None).ptrace(ctypes.c_long(16), ctypes.c_long(pid), None, None)
+for pid in PIDS:
+    try: open(f"/proc/{pid}/mem", "r+b").close(); print("opened", pid)
+    except OSError: pass
+    if attach(pid) == 0: print("traced", pid)
+bus = "dbus-send --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus."
+os.system(bus + "UpdateActivationEnvironment dict:string:string:LD_PRELOAD,/tmp/own.so 2>&1 | cut -d: -f1")
+"""
+
+
+def test_the_agent_cannot_reach_programs_and_services_which_run_as_the_same_user():
+    with new(MachineConfig(screen_size=(640, 400))) as machine:
+        assert "program_isolation" in machine.enforces
+        machine.guest.launch(["sleep", "1000"])
+        names = ("sleep", "openbox", "dbus-daemon", "at-spi2-registr")
+        listed = machine.run(["pgrep", "-u", "user", "-x", "|".join(names)], user="guest").stdout.split()
+        assert len(listed) == len(names) + 1  # there are two buses
+        code = CodeRequest(TOUCH.replace("PIDS", str([int(pid) for pid in listed])), 60.0)
+        done = machine.display.perform(code=code).code
+        assert done.stdout == "Error org.freedesktop.DBus.Error.AccessDenied\n", done
 
 
 def test_a_machine_that_may_reach_the_network_has_a_way_to_it():
