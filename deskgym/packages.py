@@ -22,7 +22,7 @@ MACHINES = {
     "vnc": ("tigervnc-standalone-server", "x11vnc", "x11-xserver-utils"),
     "test": (
         "python3-pyatspi", "gir1.2-gtk-3.0", "mousepad", "chromium", "chromium-driver", "libreoffice-calc",
-        "libreoffice-gtk3", "x11-utils", "crun",
+        "libreoffice-gtk3", "x11-utils", "crun", "gcc", "libc6-dev",
     ),
 }  # fmt: skip
 """What machines need, and tests; what a suite needs is said by its programs."""
