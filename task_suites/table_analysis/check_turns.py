@@ -18,6 +18,7 @@ from deskgym.task_suites.table_analysis.sampling import (
     SampledDialogue,
     answers_of,
     places,
+    right_of,
     sample_dialogue,
     sample_turn,
 )
@@ -65,7 +66,8 @@ def check_file(file: DialogueFile, domain: Domain, seeds: int, report: Report) -
             report.note(f"{file.id} {turn.id}: all of {seeds} seeds have the same result")
     for task_id, place in places(file).items():
         for seed in range(seeds):
-            answers_of.cache_clear()  # it is measured as if it was drawn for the first time
+            answers_of.cache_clear()
+            right_of.cache_clear()  # it is measured as if it was drawn for the first time
             started = time.process_time()
             try:
                 sample_turn(file, domain, task_id, place, seed)
@@ -185,7 +187,11 @@ class _Line:
         host_run.run_in(namespace, sampled.fill(k, turn.choice), sampled.name(k))
         spent = (time.process_time() - started) * 1000
         self._report.times.setdefault(f"{sampled.file.id} {turn.id}", []).append(spent)
-        if read_answers(namespace, turn.action or "", sampled.name(k)) != sampled.answers(k):
+        answers = read_answers(namespace, turn.action or "", sampled.name(k))
+        if answers != sampled.answers(k) or (answers.right, answers.tied) != (
+            sampled.right(k).right,
+            sampled.right(k).tied,
+        ):
             self._note(
                 k, "the options differ where statements are left out that it does not seem to need; write it plainer"
             )

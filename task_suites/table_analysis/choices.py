@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from deskgym.envs.errors import TaskError
@@ -13,8 +14,10 @@ from deskgym.task_suites.table_analysis.turns import Choice
 
 OPTIONS = 4
 """How many options a choice has."""
-MISTAKES = 0.5
-"""The share of choices in which one option is a mistake; in the others all four are right on some table."""
+MISTAKES = 1 / 4
+"""The share of choices in which one option is a mistake; in the others all four are right on some table.
+
+Whoever knows all mistakes by their looks is right in (1 + MISTAKES / 3) / 4 of the questions, which is 27.1 %."""
 OTHER_TABLES = "other tables"
 """The name of the mistake that an option is which is right on other tables."""
 CANNOT = "It cannot be answered"
@@ -29,11 +32,13 @@ class Answers:
         right: the right option's text.
         wrong: name of the mistake → text, as the code gives them.
         answerable: of a fast_fail turn, else None.
+        tied: another answer is as right on these tables; nothing is asked about them.
     """
 
     right: str
     wrong: Mapping[str, str]
     answerable: bool | None = None
+    tied: bool = False
 
     @property
     def value(self) -> str:
@@ -61,17 +66,27 @@ def read_answers(namespace: Mapping[str, Any], action: str, what: str) -> Answer
         TaskError: one is missing or of a wrong type, or the options of a fast_fail turn are not two values and two
             reasons.
     """
-    right, wrong = namespace.get("right"), namespace.get("wrong")
-    if not isinstance(right, str) or not right.strip():
-        raise TaskError(f"{what}: 'right' is a text, got {shown(right)}; format numbers in the code")
+    right, wrong = read_right(namespace, what), namespace.get("wrong")
     if not isinstance(wrong, dict) or not wrong:
         raise TaskError(f"{what}: 'wrong' is a dict of mistake: text, got {shown(wrong)}")
     for name, text in wrong.items():
         if not isinstance(text, str) or not text.strip() or not isinstance(name, str):
             raise TaskError(f"{what}: 'wrong' holds texts by the mistake's name, got {name!r}: {shown(text)}")
     if action != "fast_fail":
-        return Answers(right, dict(wrong))
-    return _fast_fail(Answers(right, dict(wrong), namespace.get("answerable")), what)
+        return Answers(right.right, dict(wrong), tied=right.tied)
+    return _fast_fail(Answers(right.right, dict(wrong), namespace.get("answerable")), what)
+
+
+def read_right(namespace: Mapping[str, Any], what: str) -> Answers:
+    """The right option that choice code left, without its mistakes.
+
+    Raises:
+        TaskError: it is no text.
+    """
+    right = namespace.get("right")
+    if not isinstance(right, str) or not right.strip():
+        raise TaskError(f"{what}: 'right' is a text, got {shown(right)}; format numbers in the code")
+    return Answers(right, {}, tied=bool(namespace.get("tied", False)))
 
 
 def _fast_fail(answers: Answers, what: str) -> Answers:
@@ -93,14 +108,19 @@ def _fast_fail(answers: Answers, what: str) -> Answers:
 
 
 def make_choice(
-    tables: Iterable[tuple[int, Answers]], task_id: str, seed: int, own: int | None = None
+    tables: Iterable[tuple[int, Answers]],
+    task_id: str,
+    seed: int,
+    own: int | None = None,
+    full: Callable[[int], Answers] | None = None,
+    values: Iterable[tuple[int, Answers]] | None = None,
 ) -> tuple[Choice, int] | None:
     """The options of a question, and the variant of the tables that it is asked about; None where too few differ.
 
     The options do not tell which one is right. Three or four of them (two of a fast_fail turn's) are what the right
     analysis gives on that many tables, and only then is it drawn which of these tables the question is about. The
-    fourth may be a mistake, made on any of them. So whatever a rule makes of the texts, it is right in at most 30 % of
-    the instances: a third where there is a mistake, a quarter elsewhere. Where the tables give fewer answers that
+    fourth may be a mistake, made on any of them. So whatever a rule makes of the texts, it is right in at most 27.1 %
+    of the instances: a third where there is a mistake, a quarter elsewhere. Where the tables give fewer answers that
     differ, mistakes take their places, and ``verify --blind`` says what that gives away.
 
     The right one's place depends on the task and the seed alone. It is each of the four once in four seeds from a
@@ -111,11 +131,19 @@ def make_choice(
         task_id: of the turn.
         seed: of the instance.
         own: the variant that the question is about, where that is fixed: then it is the first of ``tables``.
+        full: gives the answers of a variant with their mistakes, where ``tables`` leaves them out.
+        values: where the values come from of a fast_fail question that cannot be answered: the same question with
+            parameters with which it can be. Values of its own would tell that it cannot.
     """
     rng = random.Random(f"{task_id}#{seed} options")
     drawn = iter(tables)
     first = next(drawn)
-    found = (_values_and_reasons if first[1].answerable is not None else _values)(first, drawn, rng)
+    if own is not None and first[1].tied:
+        return None
+    if first[1].answerable is not None:
+        found = _values_and_reasons(first, chain([first], drawn) if values is None else values)
+    else:
+        found = _values(chain([first], drawn), full, rng)
     if found is None:
         return None
     options, right_ones = found
@@ -135,38 +163,41 @@ def _any_of(items: list[_Option], rng: random.Random) -> _Option:
 
 
 def _values(
-    first: tuple[int, Answers], drawn: Iterable[tuple[int, Answers]], rng: random.Random
+    tables: Iterable[tuple[int, Answers]], full: Callable[[int], Answers] | None, rng: random.Random
 ) -> tuple[list[_Option], list[_Option]] | None:
     """Four options, and those of them that are right on some table."""
     wanted = OPTIONS - (rng.random() < MISTAKES)
-    kept = {first[1].right: first}
-    for variant, answers in drawn:
+    kept: dict[str, tuple[int, Answers]] = {}
+    for variant, answers in tables:
+        if not answers.tied:
+            kept.setdefault(answers.right, (variant, answers))
         if len(kept) == wanted:
             break
-        kept.setdefault(answers.right, (variant, answers))
     right_ones = [_Option(text, OTHER_TABLES, variant) for text, (variant, _) in kept.items()]
-    mistakes = {
-        text: _Option(text, name)
-        for _, answers in sorted(kept.values(), key=lambda _: rng.random())
-        for name, text in sorted(answers.wrong.items(), key=lambda _: rng.random())
-        if text not in kept
-    }
-    options = [*right_ones, *mistakes.values()][:OPTIONS]
-    return (options, right_ones) if len(options) == OPTIONS else None
+    options = {option.text: option for option in right_ones}
+    for variant, answers in sorted(kept.values(), key=lambda _: rng.random()):
+        if len(options) >= OPTIONS:
+            break
+        wrong = (full(variant) if full else answers).wrong
+        for name, text in sorted(wrong.items(), key=lambda _: rng.random()):
+            options.setdefault(text, _Option(text, name))
+    return ([*options.values()][:OPTIONS], right_ones) if len(options) >= OPTIONS else None
 
 
 def _values_and_reasons(
-    first: tuple[int, Answers], drawn: Iterable[tuple[int, Answers]], rng: random.Random
+    first: tuple[int, Answers], tables: Iterable[tuple[int, Answers]]
 ) -> tuple[list[_Option], list[_Option]] | None:
     """A fast_fail turn's two values, made on two tables, and its two reasons; and those that may be right."""
-    variant, answers = first
-    found = next(
-        ((v, a) for v, a in drawn if a.reasons == answers.reasons and a.value != answers.value),
-        None,
-    )
-    if found is None:
+    made: dict[str, _Option] = {}
+    answerable = None
+    for variant, answers in tables:
+        answerable = answers.answerable if answerable is None else answerable
+        if answers.answerable is answerable:
+            made.setdefault(answers.value, _Option(answers.value, OTHER_TABLES, variant))
+        if len(made) == OPTIONS // 2:
+            break
+    if len(made) < OPTIONS // 2:
         return None
-    values = [_Option(answers.value, OTHER_TABLES, variant), _Option(found[1].value, OTHER_TABLES, found[0])]
-    reasons = [_Option(text, name) for name, text in answers.reasons.items()]
-    options = [*values, *reasons]
-    return options, values if answers.answerable else [option for option in reasons if not option.mistake]
+    reasons = [_Option(text, name) for name, text in first[1].reasons.items()]
+    right_ones = [*made.values()] if first[1].answerable else [option for option in reasons if not option.mistake]
+    return [*made.values(), *reasons], right_ones

@@ -61,7 +61,8 @@ class TurnFile:
         clarify: makes the clarification twin.
         update: makes the update_code twin.
         action: of a choice turn.
-        choice: code that sets ``right`` and ``wrong`` (and ``answerable`` for fast_fail).
+        choice: code that sets ``right`` and ``wrong``, ``answerable`` for fast_fail, and ``tied`` where another
+            answer may be as right: nothing is asked there.
         plot: for plot_qa, the code that draws the figure.
         plot_query: what the user said to get it.
         params: drawn for this turn alone.

@@ -15,13 +15,15 @@ from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import CallMistakes
 from deskgym.task_suites.core.params import split_of
 from deskgym.task_suites.table_analysis import host_run
-from deskgym.task_suites.table_analysis.choices import OPTIONS, Answers, make_choice, read_answers
+from deskgym.task_suites.table_analysis.choices import OPTIONS, Answers, make_choice, read_answers, read_right
 from deskgym.task_suites.table_analysis.code_names import needed, sliced
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, TurnFile, fill
 from deskgym.task_suites.table_analysis.domains import Domain
 from deskgym.task_suites.table_analysis.turns import CODE_ACTIONS, ActionType, Choice, Fact, Intent, Mode, Past, Turn
 from deskgym.task_suites.table_analysis.wrong_codes import WrongCodes
 
+RIGHT = "right, tied"
+"""What is needed of a choice's code where its mistakes are not."""
 TRIES = 20
 """How many draws a seed has until the options of its choices are distinct."""
 
@@ -123,7 +125,7 @@ class SampledDialogue:
         turn = self.file.turns[k]
         query, code = self.fill(k, turn.query).strip(), self.fill(k, turn.code)
         if turn.action:
-            return [*self.shown_plot(k), Past(query, code, self.answers(k).right)]
+            return [*self.shown_plot(k), Past(query, code, self.right(k).right)]
         return [Past(query, code, plot="plot" in turn.result.values(), runs=not turn.draws_only)]
 
     def shown_plot(self, k: int) -> list[Past]:
@@ -162,6 +164,17 @@ class SampledDialogue:
                 raise TaskError(f"{self.name(k)}: {error}") from error
         return self._answers[k]
 
+    def right(self, k: int) -> Answers:
+        """What the choice code of turn ``k`` gives, without the mistakes where that takes less time."""
+        turn = self.file.turns[k]
+        if turn.action == "fast_fail":
+            return self.answers(k)
+        codes = tuple(sliced(self.needed_for(k, self.fill(k, turn.choice)), [RIGHT]))
+        try:
+            return right_of(self.domain, self.variant, codes)
+        except TaskError as error:
+            raise TaskError(f"{self.name(k)}: {error}") from error
+
     def on(self, variant: int) -> SampledDialogue:
         """The same dialogue on another variant of the tables, which is of the same split."""
         other = copy.copy(self)
@@ -177,7 +190,15 @@ class SampledDialogue:
         for variant in order:
             sampled = self.on(variant)
             if fixed or self._by_parameters or self._split_of(variant) == self.split:
-                yield variant, sampled.answers(k)
+                yield variant, sampled.right(k)
+
+    def _answerable(self, k: int) -> SampledDialogue:
+        """A draw of the same seed in which the fast_fail turn ``k`` can be answered; this one if there is none."""
+        return next((other for other in attempts(self.file, self.domain, self.seed) if other._can_answer(k)), self)
+
+    def _can_answer(self, k: int) -> bool:
+        codes = sliced(self.needed_for(k, self.fill(k, self.file.turns[k].choice)), ["answerable"])
+        return bool(host_run.run(self.domain, self.variant, codes, self.name(k)).get("answerable"))
 
     def turn(self, task_id: str, place: Place, fixed: bool = False) -> Turn | None:
         """The turn as a task, or None where the options of its choice are too few.
@@ -191,7 +212,11 @@ class SampledDialogue:
         if not file.action:
             return self._turn(task_id, place, None)
         own = self.variant if fixed else None
-        found = make_choice(self._tables(task_id, k, fixed), task_id, self.seed, own)
+        tables = self._tables(task_id, k, fixed)
+        values = None
+        if file.action == "fast_fail" and not self._can_answer(k):
+            values = self._answerable(k)._tables(task_id, k, False)
+        found = make_choice(tables, task_id, self.seed, own, lambda variant: self.on(variant).answers(k), values)
         return found and self.on(found[1])._turn(task_id, place, found[0])
 
     def _turn(self, task_id: str, place: Place, choice: Choice | None) -> Turn:
@@ -229,7 +254,7 @@ class SampledDialogue:
     def _intents(self, k: int, choice: Choice | None) -> tuple[Intent, ...]:
         turn = self.file.turns[k]
         if choice:
-            return (Intent("choice", "unanswerable" if self.answers(k).answerable is False else "choice"),)
+            return (Intent("choice", "unanswerable" if self.right(k).answerable is False else "choice"),)
         return tuple(
             Intent(
                 name,
@@ -262,6 +287,12 @@ class SampledDialogue:
 def answers_of(domain: Domain, variant: int, codes: tuple[str, ...], action: str) -> Answers:
     """What choice code gives: few bytes, and often the same, for a choice is in the history of other turns too."""
     return read_answers(host_run.run(domain, variant, codes, "its code"), action, "its choice")
+
+
+@lru_cache(maxsize=16384)
+def right_of(domain: Domain, variant: int, codes: tuple[str, ...]) -> Answers:
+    """The right option after codes that set it, without mistakes: a few hundred bytes."""
+    return read_right(host_run.run(domain, variant, codes, "its code"), "its choice")
 
 
 def _query(turn: TurnFile, action: ActionType) -> str:

@@ -1,7 +1,7 @@
 """Rules that choose an option without looking at the data; none may be right more often than chance allows.
 
 A rule gives every option a score from the question's and the options' texts alone, and picks the highest; a tie counts
-as a guess among those that tie.
+as a guess among those that tie. How rules are tried is in ``blind_trials``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
-from math import sqrt
+from statistics import median
 from typing import Protocol, runtime_checkable
 
 LETTERS = "ABCD"
-LIMIT = 0.30
-"""The share of questions that a rule may have right, where chance is 0.25."""
-STRICT = 2.33
-"""Standard deviations above ``LIMIT`` that count as chance: a rule at the limit is reported once in a hundred times."""
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"\w+(?:\.\d+)?")
 Scores = Sequence[float]
 
@@ -53,46 +50,6 @@ class Asking(Protocol):
 Rule = Callable[[Question], Scores]
 
 
-@dataclass(frozen=True)
-class Hits:
-    """How often a rule was right.
-
-    Attributes:
-        rule: its name.
-        right: how many questions; a guess among ties counts as a share of one.
-        asked: of how many.
-    """
-
-    rule: str
-    right: float
-    asked: int
-
-    @property
-    def rate(self) -> float:
-        """The share that was right."""
-        return self.right / self.asked if self.asked else 0.0
-
-    @property
-    def allowed(self) -> float:
-        """The highest rate that is not reported: the limit, and what chance adds to so few questions."""
-        return LIMIT + STRICT * sqrt(LIMIT * (1 - LIMIT) / self.asked) if self.asked else 1.0
-
-
-def try_rules(questions: Iterable[Question]) -> list[Hits]:
-    """What every rule earns, the best first."""
-    asked = list(questions)
-    found = [
-        Hits(name, sum(_credit(rule(question), question.right) for question in asked), len(asked))
-        for name, rule in RULES.items()
-    ]
-    return sorted(found, key=lambda hits: -hits.right)
-
-
-def _credit(scores: Scores, right: int) -> float:
-    best = max(scores)
-    return 1 / list(scores).count(best) if scores[right] == best else 0.0
-
-
 def _letter(k: int, question: Question) -> Scores:
     return [float(k == place) for place in range(len(question.options))]
 
@@ -120,11 +77,34 @@ def _to_mean(sign: int, question: Question) -> Scores:
     return [-1e300 if value is None else sign * abs(value - mean) for value in values]
 
 
-def _common(sign: int, question: Question) -> Scores:
-    """How many of the options have its words, on average over its words."""
+def _to_median(question: Question) -> Scores:
+    values = [_number(-1, option) for option in question.options]
+    known = [value for value in values if value is not None]
+    middle = median(known) if known else 0.0
+    return [-1e300 if value is None else -round(abs(value - middle), 9) for value in values]
+
+
+def _common(sign: int, mean: bool, question: Question) -> Scores:
+    """How many of the options have its words: in all, or on average over its words."""
     counts = Counter(word for option in question.options for word in _words(option))
-    means = [sum(counts[word] for word in _words(option)) / max(1, len(_words(option))) for option in question.options]
-    return [sign * round(mean, 9) for mean in means]
+    sums = [sum(counts[word] for word in _words(option)) for option in question.options]
+    sizes = [max(1, len(_words(option))) if mean else 1 for option in question.options]
+    return [sign * round(total / size, 9) for total, size in zip(sums, sizes, strict=True)]
+
+
+def _form(sign: int, question: Question) -> Scores:
+    """How many of the options have its form: all but the digits, so its unit, sign and decimals."""
+    forms = [_DIGITS.sub("0", option) for option in question.options]
+    return [float(sign * forms.count(form)) for form in forms]
+
+
+def _consensus(sign: int, question: Question) -> Scores:
+    """How many of the options have the digits of its last number at the same places, from the right."""
+    numbers = [(_NUMBER.findall(option) or [""])[-1][::-1] for option in question.options]
+    return [
+        float(sign * sum(digit == other[k : k + 1] for other in numbers for k, digit in enumerate(number)))
+        for number in numbers
+    ]
 
 
 def _similar(sign: int, question: Question) -> Scores:
@@ -155,9 +135,18 @@ def _alphabetical(rank: int, question: Question) -> Scores:
     return [float(option == order[rank]) for option in question.options]
 
 
-def _denies(question: Question) -> Scores:
+def _denies(sign: int, question: Question) -> Scores:
     """How many of its words say that something is not there."""
-    return [float(len(_words(option) & {"no", "not", "cannot", "nothing", "none"})) for option in question.options]
+    return [
+        float(sign * len(_words(option) & {"no", "not", "cannot", "nothing", "none"})) for option in question.options
+    ]
+
+
+def _then(first: Rule, second: Rule, question: Question) -> Scores:
+    """By the first rule; where it leaves a tie, by the second."""
+    both = list(zip(first(question), second(question), strict=True))
+    order = sorted(set(both))
+    return [float(order.index(scores)) for scores in both]
 
 
 def _roundness(option: str) -> float:
@@ -180,25 +169,41 @@ def _digits(option: str) -> float:
     return float(sum(letter.isdigit() for letter in option))
 
 
-RULES: Mapping[str, Rule] = {
+SIMPLE: Mapping[str, Rule] = {
     **{f"always {letter}": partial(_letter, k) for k, letter in enumerate(LETTERS)},
     "longest": partial(_by, len, 1),
     "shortest": partial(_by, len, -1),
     "most digits": partial(_by, _digits, 1),
     "fewest digits": partial(_by, _digits, -1),
     "roundest number": partial(_by, _roundness, 1),
+    "least round number": partial(_by, _roundness, -1),
     **{f"last number, rank {k + 1}": partial(_ranked, partial(_number, -1), k) for k in range(4)},
     **{f"first number, rank {k + 1}": partial(_ranked, partial(_number, 0), k) for k in range(4)},
     "nearest to the mean": partial(_to_mean, -1),
     "farthest from the mean": partial(_to_mean, 1),
+    "nearest to the median": _to_median,
     "one of the nearest pair": _closest,
-    "most common words": partial(_common, 1),
-    "least common words": partial(_common, -1),
+    "most common digits": partial(_consensus, 1),
+    "least common digits": partial(_consensus, -1),
+    "most common words": partial(_common, 1, True),
+    "least common words": partial(_common, -1, True),
+    "shares most words": partial(_common, 1, False),
+    "shares fewest words": partial(_common, -1, False),
+    "most common form": partial(_form, 1),
+    "rarest form": partial(_form, -1),
     "most like the others": partial(_similar, 1),
     "least like the others": partial(_similar, -1),
     "most words of the question": partial(_asked_words, 1),
     "fewest words of the question": partial(_asked_words, -1),
-    "says that it is not there": _denies,
+    "says that it is not there": partial(_denies, 1),
+    "says that it is there": partial(_denies, -1),
     **{f"alphabetical, rank {k + 1}": partial(_alphabetical, k) for k in range(4)},
 }
-"""By name."""
+"""By name: rules of one idea."""
+FIRST = ("most common form", "rarest form", "most common words", "most words of the question", "says that it is there")
+SECOND = ("longest", "shortest", "nearest to the mean", *(f"last number, rank {k + 1}" for k in range(4)))
+RULES: Mapping[str, Rule] = {
+    **SIMPLE,
+    **{f"{one}, then {two}": partial(_then, SIMPLE[one], SIMPLE[two]) for one in FIRST for two in SECOND},
+}
+"""By name: the simple ones, and one that decides where another leaves a tie."""
