@@ -59,8 +59,8 @@ class Episode:
         extras: T, what the policy said beside each action.
         terminated: it ended by DONE, FAIL or ANS.
         truncated: it ended otherwise.
-        fault: None, or its kind and message where the machine broke, or its worker or node was lost. What had been
-            played is there if the machine broke, and lost with the worker.
+        fault: None, or its kind, message and cause where the machine broke, or its worker or node was lost. What had
+            been played is there if the machine broke, and lost with the worker.
         version: how often ``set_weights`` had been called for the weights that it was played with.
         node: Ray's id of the node.
     """
