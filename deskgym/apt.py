@@ -92,5 +92,7 @@ if __name__ == "__main__":
         _main(sys.argv[1:])
     except (AptError, OSError) as failure:
         sys.exit(str(failure))
+    except KeyError as unknown:
+        sys.exit(f"there is no group of packages {unknown}; deskgym/packages.py has them")
     except KeyboardInterrupt:
         sys.exit("interrupted")

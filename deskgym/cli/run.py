@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from deskgym.cli.tasks import describe
 
 if TYPE_CHECKING:
     from deskgym.agents.base import EpisodeResult
+
+_NAMED = {"wrong": "wrong attempt", "mutant": "mutant", "attack": "attack"}  # of each task its own
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
     make_agent(arguments.agent)  # an unknown agent is an error now
-    _check_wrong(arguments)
+    _check_named(arguments)
     if arguments.instances and not arguments.all:
         raise ValueError("--instances goes with --all; without it, name one as --task ID#NUMBER")
     plan = _plan(arguments)
@@ -103,24 +105,33 @@ def matching(arguments: argparse.Namespace) -> list[str]:
     return found or [source.get(arguments.task).id]  # an instance id, or an error that names near matches
 
 
-def _check_wrong(arguments: argparse.Namespace) -> None:
-    """See that the wrong attempt ``--agent wrong:NAME`` is one of every task that may be played.
+def _check_named(arguments: argparse.Namespace) -> None:
+    """See that every task that may be played has what ``--agent wrong:NAME``, ``mutant:`` or ``attack:`` names.
 
     Raises:
-        TaskError: it is not; the message names those of the first task without it.
+        TaskError: one has not; the message names those of the first such task.
     """
     from deskgym.envs.errors import TaskError, near
 
     kind, _, name = arguments.agent.partition(":")
-    if kind != "wrong":
+    if kind not in _NAMED:
         return
-    rows = [row for row in _described(arguments) if row["supported"]]
-    lacking = [row for row in rows if name not in row["wrong_attempts"]]
+    of_task = {row["id"]: list(_names(arguments, kind, row)) for row in _described(arguments) if row["supported"]}
+    lacking = [task for task, names in of_task.items() if name not in names]
     if lacking:
-        task, names = lacking[0]["id"], lacking[0]["wrong_attempts"]
-        many = "" if len(rows) == 1 else f" ({len(lacking)} of {len(rows)} tasks have not; pick one with --task)"
+        task, names = lacking[0], of_task[lacking[0]]
+        many = "" if len(of_task) == 1 else f" ({len(lacking)} of {len(of_task)} tasks have not; pick one with --task)"
         has = (", ".join(names) or "none") + near(name, names)
-        raise TaskError(f"task {task!r} has no wrong attempt {name!r}{many}; it has {has}")
+        raise TaskError(f"task {task!r} has no {_NAMED[kind]} {name!r}{many}; it has {has}")
+
+
+def _names(arguments: argparse.Namespace, kind: str, row: Mapping[str, Any]) -> Iterable[str]:
+    if kind == "wrong":
+        names: Iterable[str] = row["wrong_attempts"]
+        return names
+    source = tasks_of(arguments)
+    by_name = getattr(source, f"{kind}s", None)  # mutants or attacks, where the source knows some
+    return by_name(source.get(row["id"], arguments.seed)) if by_name else ()
 
 
 def _described(arguments: argparse.Namespace) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ def release(client: GuestClient) -> None:
 def recover(client: GuestClient) -> None:
     """See ``Display.recover``. What cannot be put right is for the checks to find."""
     with suppress(GuestCallError):
-        client.call("recover", 40.0)
+        client.call("recover", 40.0 * client.slowness)
 
 
 def _raise(error: GuestCallError) -> NoReturn:

@@ -122,14 +122,22 @@ def test_tasks_that_cannot_be_played_for_one_reason_are_said_together(capsys):
 
 
 @pytest.mark.parametrize("plan", [(), ("--task", "fake/c*"), ("--all",)])
-def test_a_wrong_attempt_that_no_task_has_is_said_before_anything_starts(cli, plan, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("wrong:othr", "has no wrong attempt 'othr'; it has other, done; did you mean 'other'?"),
+        ("attack:FAIL alon", "has no attack 'FAIL alon'; it has "),
+        ("mutant:drop 99", "has no mutant 'drop 99'; it has "),
+    ],
+)
+def test_an_attempt_that_no_task_has_is_said_before_anything_starts(cli, plan, agent, said, tmp_path, monkeypatch):
     from deskgym.envs.machines.fake.machine import FakeMachine
 
     monkeypatch.setattr(FakeMachine, "start", None)  # it would not work
-    argv = ["--agent", "wrong:othr", *plan, "--record", str(tmp_path / "out"), *FAKE]
+    argv = ["--agent", agent, *plan, "--record", str(tmp_path / "out"), *FAKE]
     status, out, err = cli("run", "science", *argv)
     assert status == 1 and out == "" and err.count("\n") == 1
-    assert "has no wrong attempt 'othr'; it has other, done; did you mean 'other'?" in err
+    assert said in err
     assert not (tmp_path / "out").exists()
 
 

@@ -1,4 +1,4 @@
-"""The TRL environments: their tools and rewards on the fake machine, and GRPOTrainer itself on the real program."""
+"""The TRL environments: their tools and rewards on the fake machine."""
 
 import gc
 import json
