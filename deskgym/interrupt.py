@@ -1,11 +1,18 @@
-"""Ctrl-C while the command line is still being imported: nothing has been started, so the process just ends.
+"""Ctrl-C while something is imported: an exception there shows a traceback, looks like a missing library, or aborts.
 
-An exception would not do: an import that is interrupted shows a traceback, or is taken for a broken library.
+While the command line itself is imported nothing has been started, so the process just ends. Later a
+KeyboardInterrupt waits for the end of the import.
 """
+
+from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # what signal wraps: that one takes time, to make enums
 import os
 import sys
+
+TYPE_CHECKING = False  # that of typing takes time to import
+if TYPE_CHECKING:
+    from types import FrameType
 
 STATUS = 130
 """The exit status of a command that was interrupted."""
@@ -20,9 +27,21 @@ def end_while_importing() -> None:
 
 
 def imported() -> None:
-    """Let SIGINT be a KeyboardInterrupt again."""
+    """Let SIGINT be a KeyboardInterrupt again, after the import that may be going on; a second one does not wait."""
     if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    waits = signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    while frame is not None and not waits:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            signal.signal(signal.SIGALRM, _interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            return
+        frame = frame.f_back
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    raise KeyboardInterrupt
 
 
 def _end(number: int, frame: object) -> None:

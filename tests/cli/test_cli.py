@@ -41,6 +41,19 @@ def test_ctrl_c_while_it_is_imported_is_one_line(library, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "deskgym: interrupted\n")
 
 
+def test_ctrl_c_while_a_command_imports_a_library_waits_for_the_library(tmp_path):
+    (tmp_path / "matplotlib.py").write_text(
+        "import os, signal, time\ntry:\n    os.kill(os.getpid(), signal.SIGINT); time.sleep(0.2)\n"
+        "except KeyboardInterrupt:\n    raise ImportError('broken')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "deskgym.cli", "bench", "startup", "--out", str(tmp_path / "out")],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "deskgym: interrupted"), done
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from deskgym.cli.main import build_parser; build_parser().format_help(); "
