@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deskgym.cli.options import tasks_of
@@ -21,6 +22,8 @@ HOSTS = ("process", "vnc")
 """Machines that an attack would harm: they are no throwaway ones."""
 LUCK = 4
 """On how many instances a blind answer must earn the reward to be more than lucky."""
+STEPS = 200
+"""Steps of an episode: an attack that a task's own limit cut off after its honest part would be paid for that."""
 
 
 @dataclass
@@ -107,11 +110,12 @@ def play_attacks(arguments: argparse.Namespace) -> int:
         reports[report.attempt] = report
 
     resets, seed = arguments.resets or 1, arguments.seed or 0
-    play_attempts(arguments, attempts, resets, seed, arguments.workers, first)
-    play_attempts(arguments, list(broken), resets, seed, 1, second)
+    play = partial(play_attempts, arguments, max_steps=STEPS)
+    play(attempts, resets, seed, arguments.workers, first)
+    play(list(broken), resets, seed, 1, second)
     lucky = {attempt: others for attempt, others in blind.items() if attempt in reports and earned(reports[attempt])}
     again = [other for others in lucky.values() for other in others]
-    play_attempts(arguments, again, 1, seed, arguments.workers, keep)
+    play(again, 1, seed, arguments.workers, keep)
     rows: dict[str, Row] = {}
     for attempt, report in reports.items():
         name = attempt.agent.partition(":")[2]

@@ -207,11 +207,12 @@ def play_attempts(
     seed: int,
     workers: int,
     each: Callable[[AttemptReport], None],
+    max_steps: int | None = None,
 ) -> None:
-    """Play attempts with a progress bar, and hand on each report."""
+    """Play attempts with a progress bar, in at most ``max_steps`` (None: the task's own), and hand on each report."""
     from deskgym.cli.verifying import verify
 
-    make = partial(make_env, arguments.record, **env_kwargs(arguments))
+    make = partial(make_env, arguments.record, max_steps=max_steps, **env_kwargs(arguments))
     running = verify(make, attempts, resets=resets, seed=seed, workers=workers) if attempts else (_ for _ in ())
     total, played = len(attempts) * resets, 0
     said = pulse(lambda: f"{played} of {total} episodes played", seconds=30.0)

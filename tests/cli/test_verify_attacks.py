@@ -93,7 +93,8 @@ WRONG = Result("failed", 0.0)
 
 @pytest.mark.parametrize(("right_on", "found"), [((), []), ((0, 1), []), ((1, 2, 3), []), ((0, 1, 2, 3), ["t#0"])])
 def test_a_blind_answer_counts_when_it_is_right_on_four_instances(right_on, found, folder, monkeypatch, capsys):
-    def play_attempts(arguments, attempts, resets, seed, workers, each):
+    def play_attempts(arguments, attempts, resets, seed, workers, each, max_steps):
+        assert max_steps == attacks.STEPS  # a limit of the task would cut attacks off after their honest part
         for attempt in attempts:
             played.append(attempt.task)
             each(AttemptReport(attempt, [Result("solved", 1.0) if int(attempt.task[2:]) in right_on else WRONG]))
