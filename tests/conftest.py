@@ -19,8 +19,11 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import MachineConfig
 
 IN_CI = os.environ.get("CI") == "true"
-MAY_SKIP = re.compile("this run's sample|only root|root is needed|ordinary user|o[fn] x86_64|/upstream|to nobody")
-"""Why a test may be skipped in CI: what is sampled, who runs it, on which processor, and files that are not ours."""
+MAY_SKIP = re.compile(
+    "this run's sample|only root|root is needed|ordinary user|o[fn] x86_64|/upstream|to nobody|machine declares that"
+)
+"""Why a test may be skipped in CI: what is sampled, who runs it, on which processor, files that are not ours, and what
+a kind of machine says that it cannot do."""
 FLAKY_AT_MOST = 3
 """More flaky tests than this make the run red."""
 AGAIN_AT_MOST = 20
