@@ -1,7 +1,10 @@
 """A desktop of processes, and what keeps companions, shared by the tests of one file."""
 
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -30,3 +33,18 @@ def keeper() -> Iterator[CompanionKeeper]:
     keeper = CompanionKeeper(MachineBuilder("sandbox"))
     yield keeper
     keeper.close()
+
+
+@pytest.fixture
+def in_own_mounts() -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Runs Python code that may mount a small disk over the cache: nobody else sees what it mounts."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk over the cache")
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", code],
+            capture_output=True, text=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )  # fmt: skip
+
+    return run

@@ -10,8 +10,6 @@ import resource
 import select
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -387,13 +385,8 @@ print(json.dumps(said))
 """
 
 
-def test_full_disks_of_the_host():
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small disk over the cache")
-    done = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", HOST_FULL],
-        capture_output=True, text=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+def test_full_disks_of_the_host(in_own_mounts):
+    done = in_own_mounts(HOST_FULL)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     for case in ("no cache", "no state"):
