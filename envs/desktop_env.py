@@ -17,7 +17,7 @@ from deskgym.envs.action.form import ActionForm, CodeActions, ComputerActions, P
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.clock import Clock
 from deskgym.envs.displays.base import CodeRequest, ElementsRequest, Event, SettlePolicy, StepReport, StepRequest
-from deskgym.envs.episode import Script, Stop, TaskLike, TaskSource, needs_of
+from deskgym.envs.episode import BurstOrProgram, Script, Stop, TaskLike, TaskSource, context_of, needs_of
 from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import GuestCallError, GuestLost, MachineError, near
 from deskgym.envs.machine_env import MachineEnv, Step
@@ -146,6 +146,7 @@ class DesktopEnv(MachineEnv):
         task = self.episodes.draw(self.np_random, seed, options)
         self.performed = ()
         self.observer.vocabulary = self._vocabulary(task)
+        self.observer.context = context_of(task)
         observation, timing, prepared = self.episodes.open_machine(self._first_look)
         timing |= {f"observe_{phase}": ms for phase, ms in self._report.timing.items()}
         return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
@@ -232,7 +233,7 @@ class DesktopEnv(MachineEnv):
         (done,) = self.scripted(iter([[Action("done")]]))
         return done
 
-    def scripted(self, script: Iterator[list[Action]]) -> Iterator[Any]:
+    def scripted(self, script: Iterator[BurstOrProgram]) -> Iterator[Any]:
         """The actions of a script, in the env's action form: a burst is one code action or several computer actions."""
         return self.actions.scripted(script, self.look)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -117,6 +117,9 @@ A burst is never empty. ``wait``, ``done``, ``fail`` and ``answer`` stand alone 
 either input only (one code action) or exactly one of the words WAIT, DONE, FAIL, ANS.
 """
 
+BurstOrProgram: TypeAlias = "list[Action] | str"
+"""A script for ``action="code"`` alone may also yield Python programs, each one code action."""
+
 Script = Callable[[Screen], Bursts]
 """Something that plays an episode: it looks at the screen between its bursts."""
 
@@ -125,7 +128,8 @@ Script = Callable[[Screen], Bursts]
 class TaskLike(Protocol):
     """One task instance, all parameters drawn.
 
-    It may also have ``needs`` (a ``Needs``) and ``setup_key``; see the functions ``needs_of`` and ``setup_key``.
+    It may also have ``needs`` (a ``Needs``), ``setup_key`` and ``context``; see the functions ``needs_of``,
+    ``setup_key`` and ``context_of``.
 
     Attributes:
         id: such as ``"kalgebra/plot-2d#1234"``; the same id is the same instance everywhere and for ever.
@@ -195,6 +199,11 @@ def needs_of(task: TaskLike) -> Needs:
     """What a task needs of its machine: its attribute ``needs``, or nothing where it has none."""
     own = getattr(task, "needs", None)
     return NO_NEEDS if own is None else own
+
+
+def context_of(task: TaskLike) -> str:
+    """Documents about a task, for the observation ``context``: its attribute ``context``, or none."""
+    return str(getattr(task, "context", ""))
 
 
 def take_baselines(task: TaskLike, machine: Machine) -> None:

@@ -19,7 +19,7 @@ _FORMS: dict[str, tuple[str, Mapping[str, str], Mapping[str, Any]]] = {
     "MOUSE_DOWN": ("mouse_down", {**_POINT, "button": "button"}, {}),
     "MOUSE_UP": ("mouse_up", {**_POINT, "button": "button"}, {}),
     "DRAG_TO": ("drag", {"x": "to_x", "y": "to_y", "button": "button"}, {}),
-    "SCROLL": ("scroll", {**_POINT, "dx": "dx", "dy": "dy"}, {}),
+    "SCROLL": ("scroll", {**_POINT, "dx": "dx", "dy": "dy", "clicks": "dy"}, {}),
     "TYPING": ("type", {"text": "text"}, {}),
     "PRESS": ("press", {"key": "keys"}, {}),
     "KEY_DOWN": ("key_down", {"key": "keys"}, {}),
@@ -31,14 +31,25 @@ _FORMS: dict[str, tuple[str, Mapping[str, str], Mapping[str, Any]]] = {
 }
 """Their name → our verb, their parameters → our arguments, and arguments that it stands for."""
 
+
+def _down(clicks: Any) -> Any:
+    """Theirs counts up."""
+    return -clicks if isinstance(clicks, (int, float)) else clicks
+
+
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "key": lambda key: [key] if isinstance(key, str) else key,
-    "dy": lambda clicks: -clicks if isinstance(clicks, (int, float)) else clicks,  # theirs counts up
+    "dy": _down,
+    "clicks": _down,
 }
+WORDS = ("WAIT", "DONE", "FAIL")
+"""What an agent of theirs may say in place of a dict."""
 
 
 def from_computer_13(data: Mapping[str, Any]) -> Action:
     """An action such as ``{"action_type": "CLICK", "parameters": {"x": 1, "y": 2}}``, or the same without nesting.
+
+    A wheel's ``clicks`` are Spider2-V's name for OSWorld's ``dy``.
 
     Raises:
         ActionError: an unknown action type or parameter, or one of the wrong type.
@@ -54,6 +65,8 @@ def from_computer_13(data: Mapping[str, Any]) -> Action:
     given = data.get("parameters", {k: v for k, v in data.items() if k != "action_type"})
     if not isinstance(given, Mapping):
         raise ActionError(f"{kind}: parameters is a mapping, got {given!r}")
+    if {"dy", "clicks"} <= set(given):
+        raise ActionError(f"{kind} takes dy or clicks, which are the same; got both")
     unknown = set(given) - set(names)
     if unknown:
         takes = ", ".join(names) or "no parameters"

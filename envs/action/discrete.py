@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from deskgym.envs.action.actions import Action, is_combination
 from deskgym.envs.action.discrete_verbs import VERBS, Verb, load_verb
 from deskgym.envs.action.element_masks import ElementMasks, Mask, Point
-from deskgym.envs.action.form import ActionForm
+from deskgym.envs.action.form import ActionForm, input_of
 from deskgym.envs.action.vocabulary import Vocabulary
-from deskgym.envs.episode import TaskLike
+from deskgym.envs.episode import BurstOrProgram, TaskLike
 from deskgym.envs.errors import ActionError, InvalidAction
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.options import CheckedFields
@@ -153,9 +153,10 @@ class DiscreteActions(ActionForm):
         """See ``decode``."""
         return self.decode(action)
 
-    def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[NDArray[np.int64]]:
+    def scripted(self, script: Iterator[BurstOrProgram], look: Callable[[], None]) -> Iterator[NDArray[np.int64]]:
         """As few discrete actions as will do; each is looked for when those before have been carried out."""
-        for burst in script:
+        for each in script:
+            burst = input_of(each)
             while burst:
                 try:
                     yield self.encode(burst)

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from deskgym.envs.action.actions import STOPS, Action, as_code, parse_code
 from deskgym.envs.action.spaces import ComputerActionSpace, parse_computer_action
-from deskgym.envs.episode import Stop
+from deskgym.envs.episode import BurstOrProgram, Stop
 from deskgym.envs.errors import ActionError
 from deskgym.envs.text_space import UnicodeText
 
@@ -54,13 +54,23 @@ class ActionForm(ABC):
         """
 
     @abstractmethod
-    def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[Any]:
+    def scripted(self, script: Iterator[BurstOrProgram], look: Callable[[], None]) -> Iterator[Any]:
         """The actions of a script in this form.
 
         Args:
             script: yields what can be done without looking at the screen again.
             look: takes notice of what is on the screen now; for forms whose actions depend on it.
+
+        Raises:
+            ActionError: the script has a program, and this form is not that of code actions.
         """
+
+
+def input_of(burst: BurstOrProgram) -> list[Action]:
+    """A burst of mouse and keyboard. Raises ActionError where it is a program."""
+    if isinstance(burst, str):
+        raise ActionError("this script runs programs: play it with action='code'")
+    return burst
 
 
 class ComputerActions(ActionForm):
@@ -80,10 +90,10 @@ class ComputerActions(ActionForm):
         """See ``parse_computer_action``."""
         return (parse_computer_action(action, self.size),)
 
-    def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[Action]:
+    def scripted(self, script: Iterator[BurstOrProgram], look: Callable[[], None]) -> Iterator[Action]:
         """The script's actions one by one."""
         for burst in script:
-            yield from burst
+            yield from input_of(burst)
 
 
 class CodeActions(ActionForm):
@@ -103,7 +113,7 @@ class CodeActions(ActionForm):
             raise ActionError(f"a code action has at most {MAX_CODE} characters, got {len(parsed)}")
         return parsed
 
-    def scripted(self, script: Iterator[list[Action]], look: Callable[[], None]) -> Iterator[str]:
+    def scripted(self, script: Iterator[BurstOrProgram], look: Callable[[], None]) -> Iterator[str]:
         """One program for what is done without looking, and the words on their own."""
         for burst in script:
-            yield from as_code(burst)
+            yield from [burst] if isinstance(burst, str) else as_code(burst)

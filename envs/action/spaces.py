@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from deskgym.envs.action.actions import BUTTONS, MAX_SCROLL, MAX_TEXT, VERBS, Action
-from deskgym.envs.action.computer_13 import from_computer_13
+from deskgym.envs.action.computer_13 import WORDS, from_computer_13
 from deskgym.envs.errors import ActionError
 from deskgym.envs.text_space import UnicodeText
 
@@ -72,7 +72,7 @@ def parse_computer_action(action: Any, size: tuple[int, int]) -> Action:
 
     Args:
         action: a member of ``ComputerActionSpace``, the JSON form of ``Action.from_dict``, that of the published
-            benchmarks (``from_computer_13``), or an Action.
+            benchmarks (``from_computer_13``, and its words ``WAIT``, ``DONE`` and ``FAIL``), or an Action.
         size: width and height of the screen in pixels.
 
     Raises:
@@ -80,6 +80,8 @@ def parse_computer_action(action: Any, size: tuple[int, int]) -> Action:
     """
     if isinstance(action, Action):
         return Action.from_dict(action.to_dict()).check(size)
+    if isinstance(action, str) and action in WORDS:
+        return from_computer_13({"action_type": action})
     if not isinstance(action, Mapping):
         raise ActionError(
             "a computer action is a dict such as {'action': 'click', 'x': 10, 'y': 20}, an Action, or a sample of "

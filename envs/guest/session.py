@@ -11,7 +11,7 @@ from glob import glob
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import StartFailed
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PATH = "/opt/deskgym/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def make_folders(config: GuestConfig) -> None:

@@ -33,6 +33,7 @@ class DesktopObserver:
         instruction: what the agent is asked.
         vocabulary: the task's words and keys.
         feedback: what the last code action printed or raised, or why an action was invalid.
+        context: documents about the task.
 
     Raises:
         ValueError: an unknown or repeated name, or none.
@@ -44,7 +45,7 @@ class DesktopObserver:
         self.reads_elements = any(name in _OF_ELEMENTS for name in names)
         self.elements: Elements = NO_ELEMENTS
         self.frame: NDArray[np.uint8] | None = None
-        self.instruction = self.feedback = ""
+        self.instruction = self.feedback = self.context = ""
         self.vocabulary = Vocabulary()
         made: dict[str, Callable[[Display], Any]] = {
             "screenshot": lambda display: display.capture(self.frame),
@@ -54,6 +55,7 @@ class DesktopObserver:
             "instruction": lambda _: cut_text(self.instruction, TEXT_LENGTHS["instruction"]),
             "vocabulary": lambda _: cut_text(self.vocabulary.text(), TEXT_LENGTHS["vocabulary"]),
             "feedback": lambda _: cut_text(self.feedback, TEXT_LENGTHS["feedback"]),
+            "context": lambda _: cut_text(self.context, TEXT_LENGTHS["context"]),
         }
         self._make = {name: made[name] for name in names}
 

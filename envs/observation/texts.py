@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-TEXT_LENGTHS = {"a11y": 65536, "instruction": 16384, "feedback": 16384, "terminal": 16384, "vocabulary": 8192}
+TEXT_LENGTHS = {
+    "a11y": 65536,
+    "instruction": 16384,
+    "feedback": 16384,
+    "terminal": 16384,
+    "vocabulary": 8192,
+    "context": 65536,
+}
 """The longest text of each text observation, in characters; longer ones are cut and end in a line that says so."""
 
 _BREAKS = str.maketrans(

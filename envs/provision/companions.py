@@ -106,12 +106,14 @@ class Companion:
         if self.spec.shared:
             self._keep_shared()
             self._renew_shared()
-        for number in range(len(self.spec.daemons)):
+        for number in self._numbers(restart=False):
             self._start(number)
         self._on_guest("freeze", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
         for database in self._postgresql:
             postgresql.freeze(self, database)
         self._fingerprint = self._digest([postgresql.fingerprint(self, database) for database in self._postgresql])
+        for number in self._numbers(restart=True):  # now only: they work on the data by themselves
+            self._start(number)
 
     def stop(self, in_order: bool = True) -> None:
         """Stop the service in order, and end the machine. Idempotent; never raises because something is broken.
@@ -187,7 +189,7 @@ class Companion:
         clock = Clock()
         self.timing = clock.timing
         self.require_running()
-        restarted = [number for number, daemon in enumerate(self.spec.daemons) if daemon.restart]
+        restarted = self._numbers(restart=True)
         self._end_requests(restarted)
         clock.lap("quiet")
         if self._databases or self._folders:
@@ -354,6 +356,9 @@ class Companion:
         return self.machine.get(path, limit=limit)
 
     # --- internals
+
+    def _numbers(self, restart: bool) -> list[int]:
+        return [number for number, daemon in enumerate(self.spec.daemons) if daemon.restart == restart]
 
     def _start(self, number: int) -> None:
         daemon = self.spec.daemons[number]

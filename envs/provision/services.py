@@ -58,7 +58,8 @@ class Daemon(CheckedFields):
         environment: variables added to the companion's own.
         folder: working folder.
         restart: end it before every roll-back and start it again after that, because what it keeps in memory must not
-            outlive the episode. A database server that its data is rolled back through cannot be restarted.
+            outlive the episode. At the first start it comes after all others, once the data is frozen: so it may write
+            by itself, as a scheduler does. A database server that data is rolled back through cannot be restarted.
     """
 
     command: Argv
@@ -173,7 +174,7 @@ class ServiceSpec(CheckedFields):
 
     Attributes:
         name: as in ``setup.companions[name]``.
-        daemons: its programs, started in this order, each once the one before is ready.
+        daemons: its programs, started in this order, each once the one before is ready; those with ``restart`` last.
         ports: what the desktop reaches on 127.0.0.1.
         data: what is rolled back before every episode; the first ``Sqlite`` or ``Postgresql`` is what ``sql`` asks.
         shared: folders that the desktop has too.

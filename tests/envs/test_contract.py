@@ -27,7 +27,10 @@ SPECS = {
         {"action": "discrete", "discrete": {"verbs": ("click", "done"), "grid": (0, 0)}, "render_mode": "rgb_array"},
         {"split": "train", "max_episode_steps": 4, "machine_options": {"memory_mb": 4000}},
     ],
-    "deskgym/DataEngineering-v0": [{"action": "code", "code_timeout": 5, "invalid_action": "feedback"}],
+    "deskgym/DataEngineering-v0": [
+        {"action": "code", "code_timeout": 5, "invalid_action": "feedback"},
+        {"instruction": "verbose", "observation": ("screenshot", "context", "instruction")},
+    ],
     "deskgym/BPM-v0": [{"observation": ("instruction",), "split": "test"}],
     "deskgym/TableAnalysis-v0": [
         {"observation": ("instruction", "plot"), "machine": "process"},

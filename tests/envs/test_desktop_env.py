@@ -89,6 +89,18 @@ def test_check_env_has_nothing_to_say(observation, action):
     env.close()
 
 
+def test_the_context_is_the_tasks_documents(monkeypatch):
+    env = make(observation=("context", "instruction"))
+    assert env.reset(seed=1)[0]["context"] == ""  # a task without documents
+    monkeypatch.setattr(PressTask, "context", "Answers are numbers.", raising=False)
+    observation, _ = env.reset(seed=1)
+    assert observation["context"] == "Answers are numbers." and observation in env.observation_space
+    assert env.step(Action("wait", seconds=0))[0]["context"] == "Answers are numbers."
+    monkeypatch.setattr(PressTask, "context", "x" * 200_000)
+    assert "characters left out" in env.reset(seed=1)[0]["context"]
+    env.close()
+
+
 def test_benchmark_step_runs():
     env = make()
     assert benchmark_step(env, target_duration=1, seed=0) > 1

@@ -49,9 +49,12 @@ DEFUNCT, FOCUSABLE, FOCUSED, ICONIFIED, SHOWING, VISIBLE, MANAGES = (
     1 << STATES.index(name)
     for name in ("defunct", "focusable", "focused", "iconified", "showing", "visible", "manages_descendants")
 )
-APPLICATION, MENU_BAR, ROOT_PANE, TABLE_CELL = (
-    ROLES.index(name) for name in ("application", "menu bar", "root pane", "table cell")
+APPLICATION, MENU_BAR, ROOT_PANE, TABLE_CELL, TERMINAL = (
+    ROLES.index(name) for name in ("application", "menu bar", "root pane", "table cell", "terminal")
 )
+TERMINAL_TEXT = 16384
+"""Most characters of a terminal's text: all that one of the largest screens shows, whose last line says the most."""
+
 CELL_PARENTS = frozenset(ROLES.index(name) for name in ("table", "tree", "tree table"))
 
 TEXT, VALUE, TABLE, COMPONENT, ACTION = 1, 2, 4, 8, 16
@@ -164,8 +167,8 @@ class Elements:
         rows: int32, one row of ``protocol.ELEMENT_COLUMNS`` per element, row after row.
         roles: AT-SPI's role name per row.
         names: accessible name per row, at most ``LONGEST`` characters, like the description.
-        texts: what its Text interface holds, at most the reader's ``text_limit`` characters; of a longer text the part
-            that begins at its first visible line.
+        texts: what its Text interface holds, at most the reader's ``text_limit`` characters, of a terminal's
+            ``TERMINAL_TEXT``; of a longer text the part that begins at its first visible line.
         descriptions: accessible description per row.
         values: its Value interface's number as text, or "".
         refs: ``bus name + object path`` per row, to act on it.

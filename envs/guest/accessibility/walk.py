@@ -27,6 +27,8 @@ from deskgym.envs.guest.accessibility.node import (
     MANAGES,
     ROOT_PANE,
     TABLE_CELL,
+    TERMINAL,
+    TERMINAL_TEXT,
     TEXT,
     VALUE,
     Node,
@@ -364,7 +366,7 @@ class Walk:
         node.text_from = 0
         if length <= 0:
             node.text = ""
-        elif length <= self.text_limit:
+        elif length <= self._limit(node):
             self._send(calls.text, node.path, _TWO_INTS.pack(0, length), self.on_text, node)
         else:
             x, y = max(node.raw[0], self.screen[0]) + 2, max(node.raw[1], self.screen[1]) + 2
@@ -374,12 +376,15 @@ class Walk:
         node, length = token
         start = _INT.unpack_from(data, at)[0] if at >= 0 else 0
         node.text_from = start if 0 <= start < length else 0
-        body = _TWO_INTS.pack(node.text_from, min(length, node.text_from + self.text_limit))
+        body = _TWO_INTS.pack(node.text_from, min(length, node.text_from + self._limit(node)))
         self._send(self.calls(node.peer).text, node.path, body, self.on_text, node)
 
     def on_text(self, node: Node, data: bytes, at: int, end: int) -> None:
         """Take over an answer of GetText."""
-        node.text = string_at(data, at)[: self.text_limit] if at >= 0 else ""
+        node.text = string_at(data, at)[: self._limit(node)] if at >= 0 else ""
+
+    def _limit(self, node: Node) -> int:
+        return TERMINAL_TEXT if node.role == TERMINAL else self.text_limit
 
     def _on_value(self, node: Node, data: bytes, at: int, end: int) -> None:
         value = read_variant(data, at, at)[0] if at >= 0 else None

@@ -107,10 +107,12 @@ def test_programs_that_begin_like_words_stay_programs(program):
         ({"action_type": "RIGHT_CLICK", "x": 1, "y": 2}, {"action": "click", "x": 1, "y": 2, "button": "right"}),
         ({"action_type": "DRAG_TO", "x": 1, "y": 2}, {"action": "drag", "to_x": 1, "to_y": 2}),
         ({"action_type": "SCROLL", "dx": 0, "dy": -3}, {"action": "scroll", "dx": 0, "dy": 3}),
+        ({"action_type": "SCROLL", "parameters": {"clicks": -3}}, {"action": "scroll", "dy": 3}),
         ({"action_type": "TYPING", "text": "ü"}, {"action": "type", "text": "ü"}),
         ({"action_type": "PRESS", "key": "enter"}, {"action": "press", "keys": ["enter"]}),
         ({"action_type": "WAIT"}, {"action": "wait", "seconds": 5.0}),
         ({"action_type": "DONE"}, {"action": "done"}),
+        ("FAIL", {"action": "fail"}),
     ],
 )
 def test_the_published_benchmarks_form(theirs, ours):
@@ -123,6 +125,8 @@ def test_the_published_benchmarks_form(theirs, ours):
         ({"action_type": "CLIK"}, "unknown action_type 'CLIK'.*did you mean 'CLICK'"),
         ({"action_type": "PRESS", "keys": ["a"]}, "PRESS takes key, but got 'keys'"),
         ({"action_type": "CLICK", "parameters": [1, 2]}, "parameters is a mapping"),
+        ({"action_type": "SCROLL", "dy": 1, "clicks": 1}, "takes dy or clicks"),
+        ("done", "a computer action is a dict"),
         ({"action_type": "TYPING", "text": 5}, "legal is a text"),
     ],
 )
