@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deskgym.wrappers.observation.execution_feedback import ExecutionFeedback as ExecutionFeedback
     from deskgym.wrappers.observation.history_window import HistoryWindow as HistoryWindow
     from deskgym.wrappers.observation.region_of_interest import RegionOfInterest as RegionOfInterest
+    from deskgym.wrappers.observation.retrieved_context import RetrievedContext as RetrievedContext
     from deskgym.wrappers.observation.set_of_mark import SetOfMark as SetOfMark
     from deskgym.wrappers.recording.record_episode import RecordEpisode as RecordEpisode
     from deskgym.wrappers.recording.recorded_state import rescore as rescore
@@ -38,6 +39,7 @@ _HOMES = {
     "RecordEpisode": "recording.record_episode",
     "Recording": "recording.recording",
     "RegionOfInterest": "observation.region_of_interest",
+    "RetrievedContext": "observation.retrieved_context",
     "SetOfMark": "observation.set_of_mark",
     "TimeLimitSeconds": "rl.time_limit_seconds",
     "rescore": "recording.recorded_state",

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
-from deskgym.cli import bench, demos, doctor, image, install, layers, run, tasks, verify, view
+from deskgym.cli import bench, demos, doctor, documents, image, install, layers, results, run, tasks, verify, view
 from deskgym.cli.output import note
 from deskgym.envs.errors import near
 from deskgym.interrupt import STATUS as INTERRUPTED
@@ -28,10 +28,12 @@ COMMANDS = {
     "run": run,
     "verify": verify,
     "demos": demos,
+    "results": results,
     "bench": bench,
     "view": view,
     "image": image,
     "layers": layers,
+    "documents": documents,
 } | {name: import_module(place) for entry in ENTRIES for name, place in entry.commands.items()}
 
 FAILED, USAGE = 1, 2

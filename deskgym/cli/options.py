@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from deskgym.task_suites import SUITES
-from deskgym.task_suites.suites import ENTRIES
+from deskgym.task_suites import SUITES, option_names, option_owners
 
 if TYPE_CHECKING:
     import gymnasium
@@ -39,16 +38,20 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
 def add_env(parser: argparse.ArgumentParser, *, record: bool = True) -> None:
     """What an environment is made with."""
     parser.add_argument("--machine", default="sandbox", help="kind of machine (default: sandbox)")
-    parser.add_argument("--action", help="computer (default), code or discrete; without a screen code only")
+    parser.add_argument(
+        "--action", help="computer (default), code or discrete; without a screen, and for spider2v, code"
+    )
     parser.add_argument(
         "--observation",
         metavar="A,B",
         help=f"parts, with commas (default: {','.join(RECORDED)}; without a screen the environment's own)",
     )
     parser.add_argument("--screen", metavar="WxH", help=f"screen size (default: {SCREEN}), for suites with a screen")
-    for entry in ENTRIES:
-        for name, legal in entry.options.items():
-            parser.add_argument(f"--{name}", help=f"{entry.name}: {legal[0]} (default) or {', '.join(legal[1:])}")
+    for name, legal in option_names().items():
+        rest = " or ".join(legal[1:])
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", help=f"{', '.join(option_owners(name))}: {legal[0]} (default) or {rest}"
+        )
     if record:
         parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
 
@@ -71,8 +74,6 @@ def tasks_of(arguments: argparse.Namespace) -> TaskSource:
 
 
 def _suite_options(arguments: argparse.Namespace) -> dict[str, str]:
-    from deskgym.task_suites import option_names
-
     given = {name: getattr(arguments, name, None) for name in option_names()}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -98,7 +99,7 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.source is not None or arguments.path is not None:
         kwargs |= {"source": arguments.source, "source_path": arguments.path}
     if arguments.action is not None or entry.display:
-        kwargs["action"] = arguments.action or "computer"
+        kwargs["action"] = arguments.action or ("code" if arguments.source in entry.code_scripts else "computer")
     if arguments.observation is not None or entry.display:
         kwargs["observation"] = tuple(arguments.observation.split(",")) if arguments.observation else RECORDED
     if entry.display:

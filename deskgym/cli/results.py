@@ -1,17 +1,22 @@
-"""Results: the result table of table analysis, as the paper's Table 3, from recorded episodes."""
+"""Results: success rates of recorded episodes by what their tasks are, and table analysis as in the paper's Table 3."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.output import print_json, print_table
+from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 if TYPE_CHECKING:
-    from deskgym.task_suites.table_analysis.results import Row
+    from deskgym.datasets.task_results import Row as TaskRow
+    from deskgym.datasets.task_results import TaskResults
+    from deskgym.task_suites.table_analysis.results import Results
+    from deskgym.task_suites.table_analysis.results import Row as AnalysisRow
 
-COLUMNS = (
+TASKS = ("", "episodes", "solved", "rate", "95 %", "score", "steps")
+ANALYSIS = (
     "", "intents", "Acc", "95 %", "AccR", "AccSE", "AccSER", "chance", "above chance", "errors",
 )  # fmt: skip
 
@@ -24,32 +29,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
-    from deskgym.datasets.analysis_results import read_results
+    from deskgym.datasets.analysis_results import analysis_results, is_analysis
+    from deskgym.datasets.task_results import task_results
 
-    results = read_results(arguments.folder)
+    recordings = find_recordings(arguments.folder)
+    turns = [recording for recording in recordings if is_analysis(recording)]
+    analysis = analysis_results(turns) if turns else None
+    tasks = task_results([recording for recording in recordings if not is_analysis(recording)])
+    left_out = dict(tasks.left_out)
+    for reason, count in (analysis.left_out if analysis else {}).items():
+        left_out[reason] = left_out.get(reason, 0) + count
+    if not tasks.episodes and not (analysis and analysis.episodes):
+        raise RecordingError(_nothing(arguments.folder, recordings, left_out))
     if arguments.json:
-        print_json(results.to_dict())
+        data: dict[str, Any] = {} if analysis is None else analysis.to_dict()
+        print_json(data | ({"tasks": tasks.to_dict()} if tasks.episodes else {}) | {"left_out": left_out})
         return 0
-    title = f"{results.episodes} episodes, {results.turns} turns; in percent of intents"
-    for name, rows in ((title, results.modes), ("by action type", results.actions), ("by result type", results.kinds)):
-        _print(name, rows)
-    for reason, count in results.left_out.items():
+    if tasks.episodes:
+        _print_tasks(tasks)
+    if analysis is not None and analysis.episodes:
+        _print_analysis(analysis)
+    for reason, count in left_out.items():
         print(f"left out: {count} episodes {reason}")
-    for note in results.notes:
+    for note in analysis.notes if analysis else ():
         print(note)
     return 0
 
 
-def _print(title: str, rows: Sequence[Row]) -> None:
-    print_table(title, COLUMNS, [_cells(row) for row in rows])
+def _nothing(folder: str, recordings: Sequence[Recording], left_out: Mapping[str, int]) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    return f"none of the {len(recordings)} recorded episodes in {folder} counts ({reasons}); record some to their end"
 
 
-def _cells(row: Row) -> tuple[object, ...]:
+def _print_tasks(results: TaskResults) -> None:
+    for title, rows in results.tables.items():
+        name = title or f"{results.episodes} episodes; rates and scores in percent"
+        print_table(name, TASKS, [_task_cells(row) for row in rows])
+
+
+def _task_cells(row: TaskRow) -> tuple[object, ...]:
+    steps = "-" if row.steps is None else f"{row.steps:.1f}"
+    interval = _interval(row.low, row.high)
+    return row.label, row.episodes, row.solved, _percent(row.rate), interval, _percent(row.score), steps
+
+
+def _print_analysis(results: Results) -> None:
+    title = f"{results.episodes} episodes, {results.turns} turns; in percent of intents"
+    for name, rows in ((title, results.modes), ("by action type", results.actions), ("by result type", results.kinds)):
+        print_table(name, ANALYSIS, [_analysis_cells(row) for row in rows])
+
+
+def _analysis_cells(row: AnalysisRow) -> tuple[object, ...]:
     scores = row.scores
-    interval = "-" if scores.low is None or scores.high is None else f"{100 * scores.low:.1f}-{100 * scores.high:.1f}"
     above = {None: "-", True: "yes", False: "no"}[scores.above_chance]
     shares = [_percent(share) for share in (scores.acc_r, scores.acc_se, scores.acc_ser, scores.chance)]
+    interval = _interval(scores.low, scores.high)
     return (row.label, scores.intents, _percent(scores.acc), interval, *shares, above, row.errors or "-")
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{100 * low:.1f}-{100 * high:.1f}"
 
 
 def _percent(share: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.cli.options import add_tasks, tasks_of
@@ -50,10 +50,35 @@ def run(arguments: argparse.Namespace) -> int:
         ),
     )
     print_unsupported({row["id"]: row["reason"] for row in not_supported})
+    if key := find_entry(arguments.suite).grouped_by.get(arguments.source):
+        _print_groups(key, rows)
     for key in find_entry(arguments.suite).tallies:
         if counts := Counter(value for row in rows for value in row.get(key) or ()):
             print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
     return 0
+
+
+def _print_groups(key: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """How many tasks of each group there are, run here, have an oracle, and why the others do not run."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(str(row.get(key) or row["id"].partition("/")[0]), []).append(row)
+    table = [(name, *_group(group)) for name, group in groups.items()]
+    if len(groups) > 1:
+        table.append(("all", *_group(rows)[:-1], ""))
+    print_table("", (key, "tasks", "read", "run here", "oracle", "why not"), table)
+
+
+def _group(rows: Sequence[Mapping[str, Any]]) -> tuple[object, ...]:
+    run = [row for row in rows if row["supported"]]
+    why = Counter(reason for row in rows for reason in row.get("reasons", ()) if _was_read(row))
+    told = "; ".join(f"{count} {reason}" for reason, count in why.most_common())
+    return len(rows), sum(map(_was_read, rows)), len(run), sum(bool(row["oracle"]) for row in run), told
+
+
+def _was_read(row: Mapping[str, Any]) -> bool:
+    """Whether a task's file was read without a mistake."""
+    return row["instruction"] is not None
 
 
 def print_unsupported(reasons: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from deskgym.task_suites.table_analysis.embeddings import Embeddings
@@ -18,23 +19,38 @@ def read_results(folder: str | Path, embeddings: Embeddings | None = None) -> Re
     Raises:
         RecordingError: there is no recorded episode of table analysis, or one is damaged.
     """
+    results = analysis_results(find_recordings(folder), embeddings)
+    if not results.episodes:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in results.left_out.items())
+        raise RecordingError(
+            f"no finished episode of table analysis in {folder} ({reasons}); "
+            f"record some with 'deskgym run table_analysis --record {folder}'"
+        )
+    return results
+
+
+def analysis_results(recordings: Sequence[Recording], embeddings: Embeddings | None = None) -> Results:
+    """The tables of recorded episodes.
+
+    Raises:
+        RecordingError: one is damaged.
+    """
     outcomes: list[Outcome] = []
     left_out: Counter[str] = Counter()
     episodes = 0
-    for recording in find_recordings(folder):
+    for recording in recordings:
         found = recorded_outcomes(recording)
         if isinstance(found, str):
             left_out[found] += 1
         else:
             outcomes += found
             episodes += 1
-    if not episodes:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-        raise RecordingError(
-            f"no finished episode of table analysis in {folder} ({reasons}); "
-            f"record some with 'deskgym run table_analysis --record {folder}'"
-        )
     return make_results(outcomes, embeddings, episodes=episodes, left_out=dict(left_out))
+
+
+def is_analysis(recording: Recording) -> bool:
+    """Whether an episode is of table analysis, as far as it was recorded."""
+    return recording.is_conversation or "analysis" in recording.ending
 
 
 def recorded_outcomes(recording: Recording) -> list[Outcome] | str:

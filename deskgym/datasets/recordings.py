@@ -168,6 +168,7 @@ class _Seen:
         """The observation of one line."""
         broken = "fault" in line["info"]
         elements = self._elements(line) if not broken else NO_ELEMENTS
+        recording = self._recording
         makers: dict[str, Callable[[], Any]] = {
             "screenshot": lambda: self._frame(line),
             "elements": lambda: elements.table(self._desktop.observer.max_elements),
@@ -176,6 +177,7 @@ class _Seen:
             "instruction": lambda: self._instruction,
             "vocabulary": self._vocabulary,
             "feedback": lambda: line["feedback"],
+            "context": lambda: cut_text(recording.meta["task"].get("context", ""), TEXT_LENGTHS["context"]),
         }
         made = {}
         for name, space in self._spaces.items():

@@ -24,7 +24,12 @@ from deskgym.wrappers.observation.messages import NO_ACTION, Message, message, o
 
 FORMS = ("arrays", "messages", "both")
 MAX_ENTRY = 4096  # characters of one action or feedback in a history text, as JSON
-_NOT_SHOWN = ("instruction", "feedback", "vocabulary")  # messages have these elsewhere, or have no use for them
+_NOT_SHOWN = ("instruction", "feedback", "vocabulary", "context")
+"""Parts that messages have elsewhere, or have no use for."""
+
+
+_CONTEXT = "Documentation that may help with the task:"
+"""What stands before the documents."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ class HistoryWindow(DesktopWrapper):
         env: the environment; put an ``ExecutionFeedback`` inside, so that a step is a response.
         k: how many steps; 0 is none (the added parts are there, with a first axis of 0).
         parts: the parts to keep. None is for arrays each Box but the screenshot, and for messages the screenshot and
-            each text but ``instruction``, ``feedback`` and ``vocabulary``. Messages take texts and RGB images, arrays
-            take Boxes; with ``"both"`` each part goes where it can.
+            each text but ``instruction``, ``feedback``, ``vocabulary`` and ``context``. Messages take texts and RGB
+            images, arrays take Boxes; with ``"both"`` each part goes where it can.
         form: ``"arrays"``, ``"messages"`` or ``"both"``.
 
     Raises:
@@ -107,6 +112,7 @@ class HistoryWindow(DesktopWrapper):
         self.stacked, self.shown = self._choose(parts)
         self.past: deque[PastStep] = deque(maxlen=self.k)
         self._now: Mapping[str, Any] = {}
+        self._context = ""
         self._feedback = ""
         self._texts = _has_text(env.action_space)
         if form != "messages":
@@ -119,6 +125,7 @@ class HistoryWindow(DesktopWrapper):
         observation, info = self.env.reset(seed=seed, options=options)
         self.past.clear()
         self._now, self._feedback = self._keep(observation), ""
+        self._context = str(observation.get("context", ""))
         return self._with_history(observation), info
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -133,7 +140,8 @@ class HistoryWindow(DesktopWrapper):
     def messages(self, system: str = "") -> list[Message]:
         """The window as chat messages: the instruction, what was seen and done, and what is seen now.
 
-        The first message is the system's. Then user and assistant take turns: an observation, and the action as text
+        The first message is the system's; documents (the part ``context``) are a second one. Then user and assistant
+        take turns: an observation, and the action as text
         (a text as it was given, else as Python with pyautogui and the words). The feedback of an action stands at the
         beginning of the user's next message. The last message is the current observation.
 
@@ -154,6 +162,8 @@ class HistoryWindow(DesktopWrapper):
             raise gymnasium.error.ResetNeeded("there is no episode yet: call reset() first")
         instruction = f"You are asked to complete the following task: {self.desktop.task.instruction}"
         result = [message("system", [system, instruction])]
+        if self._context:
+            result.append(message("system", [f"{_CONTEXT}\n{self._context}"]))
         feedback = ""  # that of the action before the window is outside of it
         for step in self.past:
             result.append(observed(self._visible(step.observation), feedback))

@@ -21,7 +21,7 @@ from deskgym._version import __version__
 from deskgym.envs.action.actions import Action, RefusedAction
 from deskgym.envs.action.spaces import action_from_sample
 from deskgym.envs.desktop_env import DesktopEnv
-from deskgym.envs.episode import needs_of
+from deskgym.envs.episode import context_of, needs_of
 from deskgym.envs.errors import ActionError, MachineError
 from deskgym.envs.kernel_env import KernelEnv
 from deskgym.envs.machines.kernels import LIBRARIES
@@ -180,6 +180,7 @@ class RecordEpisode(MachineWrapper):
         task, spec, machine = self.inner.task, self.inner.spec, self.inner.machine.kind
         assert task is not None  # reset has drawn it
         made, inner = dict(spec.kwargs) if spec else {}, self.env.spec
+        documents = {"context": context} if (context := context_of(task)) else {}
         return {
             "format": FORMAT,
             "task": {
@@ -193,6 +194,7 @@ class RecordEpisode(MachineWrapper):
                 "split": task.split,
                 "seed": task.seed,
                 "feasible": task.feasible,
+                **documents,
             },
             "seed": seed,
             "options": options,

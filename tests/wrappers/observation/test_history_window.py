@@ -301,3 +301,16 @@ def test_on_a_real_desktop():
     assert texts(messages[6]) == "DONE" and "pyautogui.click(" in texts(messages[2])
     assert "2D Graph" in texts(messages[1]) and np.array_equal(images(messages[5])[0], frames[2])
     env.close()
+
+
+def test_documents_are_a_system_message_of_their_own(monkeypatch):
+    env = make(wrapper={"form": "messages"}, observation=(*PARTS, "context"))
+    env.reset(seed=1)
+    assert roles(env.messages()) == ["system", "user"]
+    monkeypatch.setattr(FakeSource.get(FakeSource(), "fake/copy").__class__, "context", "About copies.", raising=False)
+    env.reset(seed=1)
+    env.step(typed(0))
+    messages = env.messages("You act.")
+    assert roles(messages) == ["system", "system", "user", "assistant", "user"]
+    assert texts(messages[1]).endswith("About copies.") and "About copies." not in texts(messages[2])
+    env.close()
