@@ -54,8 +54,9 @@ def make_env(
             ``"paper"`` keeps them.
         task: see ``DesktopEnv``.
         split: ``"train"``, ``"test"`` or None for both.
-        options: those of the suite, such as ``episode="dialogue"`` for table analysis, and those of its environment:
-            see ``DesktopEnv``, for table analysis ``TableAnalysisEnv``.
+        options: those of the suite, such as ``instruction="verbose"``, which tells the steps too, or
+            ``episode="dialogue"`` for table analysis; and those of its environment: see ``DesktopEnv``, for table
+            analysis ``TableAnalysisEnv``.
 
     Raises:
         TaskError: the suite, the source or the task is unknown.

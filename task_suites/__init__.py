@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -89,7 +90,8 @@ def load_suite(
         source: one of ``SOURCES``, or None for our own tasks.
         source_path: the folder with the benchmark's task files.
         mode: ``"corrected"`` mends known-bad reference solutions and says so in the verdict; ``"paper"`` keeps them.
-        options: of the suite, such as ``episode="dialogue"`` for table analysis; None leaves one out.
+        options: of the suite or of the source, such as ``instruction="verbose"``, or ``episode="dialogue"`` for table
+            analysis; None leaves one out.
 
     Raises:
         TaskError: no such suite, source or option, or the suite has no tasks yet.
@@ -97,7 +99,8 @@ def load_suite(
     entry = find_entry(name)
     if mode not in MODES:
         raise TaskError(f"mode={mode!r}; legal are 'corrected' and 'paper'")
-    given = _legal_options(entry, options)
+    legal = entry.options if source is None else entry.importer_options.get(source, {})
+    given = _legal_options(entry, source, legal, options)
     if source is not None:
         return _imported(entry, source, source_path, mode, given)
     if source_path is not None:
@@ -105,8 +108,13 @@ def load_suite(
     return import_place(entry.load)(entry, mode=mode, **given)  # type: ignore[no-any-return]
 
 
-def load_task_files(entry: SuiteEntry, mode: str) -> TaskSuite:
+def load_task_files(entry: SuiteEntry, mode: str, instruction: str = "abstract") -> TaskSuite:
     """The tasks of a suite's task files: the registry's ``load`` for most suites. ``mode`` makes no difference.
+
+    Args:
+        entry: of the suite.
+        mode: of published benchmarks.
+        instruction: ``"verbose"`` adds a task's ``verbose`` steps to its instruction.
 
     Raises:
         TaskError: the suite has no task files yet.
@@ -118,7 +126,9 @@ def load_task_files(entry: SuiteEntry, mode: str) -> TaskSuite:
         built = [other.name for other in suites.ENTRIES if any((HERE / f).is_dir() for f in other.task_folders)]
         raise TaskError(f"suite {entry.name!r} has no tasks yet; built so far: {', '.join(built)}")
     own = [str(folder / "programs") for folder in folders]
-    return TaskSuite(entry.name, folders, programs=entry.programs, program_folders=own)
+    return TaskSuite(
+        entry.name, folders, programs=entry.programs, program_folders=own, verbose=instruction == "verbose"
+    )
 
 
 def import_place(place: str) -> Any:
@@ -130,9 +140,6 @@ def import_place(place: str) -> Any:
 def _imported(
     entry: SuiteEntry, source: str, source_path: str | os.PathLike[str] | None, mode: str, options: dict[str, str]
 ) -> TaskSource:
-    for name, value in options.items():
-        if value != entry.options[name][0]:
-            raise TaskError(f"{name}={value!r} is for our own tasks; {source!r} has {entry.options[name][0]!r} only")
     if source not in SOURCES:
         raise TaskError(f"unknown source {source!r}; legal are {', '.join(SOURCES)}{near(source, SOURCES)}")
     if not entry.importers.get(source):
@@ -142,24 +149,42 @@ def _imported(
         raise TaskError(f"suite {entry.name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
         raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
-    return import_place(entry.importers[source])(os.fspath(source_path), mode)  # type: ignore[no-any-return]
+    return import_place(entry.importers[source])(os.fspath(source_path), mode, **options)  # type: ignore[no-any-return]
 
 
 def option_names() -> dict[str, tuple[str, ...]]:
-    """The options that suites take: name → the legal values."""
-    return {name: legal for entry in suites.ENTRIES for name, legal in entry.options.items()}
+    """The options that suites and sources take: name → the legal values."""
+    return {name: legal for _, options in _all_options() for name, legal in options.items()}
 
 
-def _legal_options(entry: SuiteEntry, options: dict[str, str | None]) -> dict[str, str]:
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
-        if name not in entry.options:
-            has = [other.name for other in suites.ENTRIES if name in other.options]
-            raise TaskError(
-                f"{name}={value!r} is for {', '.join(has)}; {entry.name!r} has none"
-                if has
-                else f"unknown option {name}={value!r}; legal are {', '.join(option_names())}"
-            )
-        if value not in entry.options[name]:
-            raise TaskError(f"{name}={value!r}; legal are {' and '.join(map(repr, entry.options[name]))}")
+def option_owners(name: str) -> list[str]:
+    """Who takes an option: suites, and sources as ``"source='spider2v'"``."""
+    return [owner for owner, options in _all_options() if name in options]
+
+
+def _all_options() -> Iterator[tuple[str, suites.Options]]:
+    for entry in suites.ENTRIES:
+        yield entry.name, entry.options
+        yield from ((f"source={source!r}", options) for source, options in entry.importer_options.items())
+
+
+def _legal_options(
+    entry: SuiteEntry, source: str | None, legal: suites.Options, options: dict[str, str | None]
+) -> dict[str, str]:
+    """The options that are given. A source need not take those of the suite's own tasks: their defaults are legal."""
+    given: dict[str, str] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in legal:
+            if value not in legal[name]:
+                raise TaskError(f"{name}={value!r}; legal are {' and '.join(map(repr, legal[name]))}")
+            given[name] = value
+        elif name not in option_names():
+            raise TaskError(f"unknown option {name}={value!r}; legal are {', '.join(option_names())}")
+        elif name not in entry.options:
+            has = repr(source) if source else repr(entry.name)
+            raise TaskError(f"{name}={value!r} is for {', '.join(option_owners(name))}; {has} has none")
+        elif value != entry.options[name][0]:
+            raise TaskError(f"{name}={value!r} is for our own tasks; {source!r} has {entry.options[name][0]!r} only")
     return given

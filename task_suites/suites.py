@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Columns = tuple[tuple[str, str], ...]
+Options = Mapping[str, tuple[str, ...]]
+
+INSTRUCTIONS: Options = {"instruction": ("abstract", "verbose")}
+"""What an agent is told: the task, or the task and the steps that solve it."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,18 @@ class SuiteEntry:
         programs: the names of the programs that its tasks use.
         importers: published benchmark → function of the user's copy and the mode that gives their tasks; ``""`` for one
             that cannot be loaded yet.
+        code_scripts: those of them whose oracles run programs: the command line plays them with ``action="code"``.
         env: class of its environments, made with the tasks and the arguments of ``gymnasium.make``.
         display: whether these have a screen.
         load: function of this entry, ``mode`` and the ``options`` that gives its own tasks.
         options: arguments of ``load``, by name, with the legal values; the first one is the default.
+        importer_options: the same of an importer's function: published benchmark → options.
         folders: where its task files are, relative to ``task_suites``; ``NAME/tasks`` if left out.
         file_keys: keys by which a user's own task file, which names no ``suite``, is known to be for this one.
         columns: what ``deskgym tasks`` shows beside the id: title and key of the task's description.
         tallies: of which keys of the description it counts the values.
+        result_tags: by which tags ``deskgym results`` counts what was solved: title → tags.
+        grouped_by: by which key of the description it counts what can be played, for a published benchmark.
         commands: further commands of the command line: name → module.
         extra: the extra of this package that its tasks need.
         check_up: function that yields what ``deskgym doctor`` says of it beside its programs.
@@ -39,14 +47,18 @@ class SuiteEntry:
     gym_id: str
     programs: tuple[str, ...] = ()
     importers: Mapping[str, str] = field(default_factory=dict)
+    code_scripts: tuple[str, ...] = ()
     env: str = "deskgym.envs.desktop_env:DesktopEnv"
     display: bool = True
     load: str = "deskgym.task_suites:load_task_files"
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
+    importer_options: Mapping[str, Options] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     file_keys: tuple[str, ...] = ()
     columns: Columns = (("difficulty", "difficulty"), ("max steps", "max_steps"), ("oracle", "oracle"))
     tallies: tuple[str, ...] = ()
+    result_tags: Options = field(default_factory=dict)
+    grouped_by: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     extra: str = ""
     check_up: str = ""
@@ -61,14 +73,57 @@ ENTRIES = (
     SuiteEntry(
         name="data_engineering",
         gym_id="deskgym/DataEngineering-v0",
-        programs=("calc",),
-        importers={"spider2v": ""},
+        programs=(
+            "airflow",
+            "airflow_dags",
+            "calc",
+            "chromium",
+            "helpdesk",
+            "jupyterlab",
+            "postgresql",
+            "superset",
+            "terminal",
+            "geany",
+            "retail",
+            "sqlite",
+            "duckdb",
+            "dbt",
+            "warehouse",
+            "mariadb",
+        ),
+        importers={"spider2v": "deskgym.task_suites.importers.spider2v.suite:suite"},
+        code_scripts=("spider2v",),
+        options=INSTRUCTIONS,
+        importer_options={"spider2v": {**INSTRUCTIONS, "context_format": ("txt", "md", "html")}},
+        columns=(
+            ("category", "category"),
+            ("interface", "interface"),
+            ("difficulty", "difficulty"),
+            ("max steps", "max_steps"),
+            ("oracle", "oracle"),
+        ),
+        tallies=("tags",),
+        grouped_by={"spider2v": "app"},
+        result_tags={
+            "category": (
+                "data_warehousing",
+                "data_transformation",
+                "data_ingestion_and_integration",
+                "data_analysis_and_visualization",
+                "data_orchestration",
+                "traditional_data_processing",
+                "it_service_management",
+            ),
+            "interface": ("cli", "gui", "cli+gui"),
+            "account": ("account",),
+        },
     ),
     SuiteEntry(
         name="science",
         gym_id="deskgym/Science-v0",
         programs=("kalgebra",),
         importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
+        options=INSTRUCTIONS,
         file_keys=("instruction", "oracle"),
     ),
     SuiteEntry(
@@ -76,6 +131,7 @@ ENTRIES = (
         gym_id="deskgym/BPM-v0",
         programs=("chromium", "postgresql", "helpdesk"),
         importers={"wonderbread": ""},
+        options=INSTRUCTIONS,
     ),
     SuiteEntry(
         name="table_analysis",
@@ -94,7 +150,7 @@ ENTRIES = (
             ("difficulty", "difficulty"),
         ),
         tallies=("modes", "action_types", "result_types"),
-        commands={"results": "deskgym.cli.results", "history": "deskgym.cli.history"},
+        commands={"history": "deskgym.cli.history"},
         extra="tables",
         check_up="deskgym.task_suites.table_analysis.check_up:check",
     ),

@@ -103,7 +103,7 @@ ARROWS = (  # each imports from its own line and from those above it only
     ("envs.guest",),
     ("envs.machines", "envs.displays", "envs.guest.client", "envs.guest.transfer"),  # the last two run on the host
     ("envs",),
-    ("task_suites.core", "task_suites.hooks", "wrappers"),
+    ("task_suites.core", "task_suites.hooks", "wrappers", "retrieval"),
     ("task_suites.programs.toolkits",),
     ("task_suites.programs",),
     ("task_suites",),
@@ -183,7 +183,8 @@ def test_nothing_generic_names_a_program_or_a_suite():
     from deskgym.task_suites import SUITES
     from deskgym.task_suites.programs import program_names
 
-    programs = set(program_names()) - {"postgresql"}  # to checks and companions it is a kind of database
+    kinds = {"postgresql", "sqlite", "duckdb", "terminal"}  # of databases and of elements, to what is generic
+    programs = set(program_names()) - kinds
     words = re.compile(rf"\b({'|'.join((*programs, *SUITES))})\b", re.IGNORECASE)
     wrong = [
         f"{path.relative_to(ROOT)} names {found.group()}: {text!r}"

@@ -78,6 +78,7 @@ class DesktopObservation(Observation):
     tables: str | None = Field(None, description="the tables' columns and first rows")
     library: str | None = Field(None, description="documentation of the private library")
     plot: str | None = Field(None, description="the current figure as a PNG file in base64; white where there is none")
+    context: str | None = Field(None, description="documents about the task")
     feedback: str | None = Field(None, description="what the last action printed, or why it was not legal")
     vocabulary: str | None = Field(None, description="the words and keys of discrete actions")
     elements: list[list[int]] | None = Field(None, description="the accessible elements as numbers, without padding")
@@ -201,7 +202,7 @@ class DesktopEnvironment(Environment[DesktopAction, DesktopObservation, DesktopS
         )  # fmt: skip
 
 
-_TEXTS = ("instruction", "a11y", "terminal", "dialogue", "tables", "library", "feedback", "vocabulary")
+_TEXTS = ("instruction", "a11y", "terminal", "dialogue", "tables", "library", "feedback", "vocabulary", "context")
 _PICTURES = ("screenshot", "plot")
 _PARTS = (*_TEXTS, *_PICTURES, "elements")
 

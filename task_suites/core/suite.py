@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -146,6 +147,7 @@ class TaskSuite(SeededTasks[Task]):
         macros: ``macro(screen, **arguments)``, a generator of bursts.
         functions: ``function(**arguments)``, for derived parameters and constraints.
         readers: ``reader(machine, **arguments)``, for the ``state`` check.
+        verbose: instructions tell the task's ``verbose`` steps, too.
     """
 
     @checked
@@ -161,8 +163,9 @@ class TaskSuite(SeededTasks[Task]):
         macros: Functions | None = None,
         functions: Functions | None = None,
         readers: Functions | None = None,
+        verbose: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self.verbose = name, verbose
         self.folders = [Path(f) for f in ([folders] if isinstance(folders, (str, Path)) else folders)]
         own = Registry().extended(
             hooks=hooks or {}, checks=checks or {}, steps=macros or {}, functions=functions or {}, readers=readers or {}
@@ -226,12 +229,25 @@ class TaskSuite(SeededTasks[Task]):
         return self.templates[task_id].fixed
 
     def _instance(self, task_id: str, seed: int) -> Task:
-        return self.templates[task_id].instance(seed)
+        return self._told(self.templates[task_id].instance(seed))
 
     def _drawn(self, task_id: str, seed: int, split: str | None) -> Task | None:
         template = self.templates[task_id]
         params = template.draw(seed)
-        return template.instance(seed, params) if split is None or template.split(params) == split else None
+        if split is not None and template.split(params) != split:
+            return None
+        return self._told(template.instance(seed, params))
+
+    def _told(self, task: Task) -> Task:
+        return replace(task, instruction=with_steps(task.instruction, task.verbose)) if self.verbose else task
+
+
+def with_steps(instruction: str, steps: Sequence[str]) -> str:
+    """An instruction, and the steps to follow, numbered."""
+    if not steps:
+        return instruction
+    numbered = "\n".join(f"{k}. {step}" for k, step in enumerate(steps, 1))
+    return f"{instruction}\n\nThese steps do it:\n{numbered}"
 
 
 def legal_seed(task_id: str, seed: int) -> int:

@@ -47,9 +47,13 @@ COMMAND = (
     "chromium", "--no-sandbox", "--test-type", "--no-first-run", "--no-default-browser-check", "--password-store=basic",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
     "--disable-session-crashed-bubble", "--hide-crash-restore-bubble", "--disable-gpu", "--disable-dev-shm-usage",
-    "--disable-quic", "--disable-features=Translate,MediaRouter,OptimizationHints,GlobalMediaControls",
+    "--disable-quic", "--disable-features=Translate,MediaRouter,OptimizationHints,GlobalMediaControls,"
+    "WebUIOmniboxPopup,WebUIOmniboxFullPopup,WebUIOmniboxAimPopup",
 )  # fmt: skip
-"""Chromium without a word about itself. The machine is its sandbox: its own needs rights that it does not have."""
+"""Chromium without a word about itself. The machine is its sandbox: its own needs rights that it does not have.
+
+Without the last three features the suggestions below the address bar are no web page: its process starts with the
+browser, and takes 0.7 s of processor time then."""
 
 PORT_FILE = "DevToolsActivePort"
 """Where Chromium writes its control port, in the profile's folder."""

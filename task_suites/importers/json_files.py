@@ -212,9 +212,9 @@ class Fields:
             self._mistyped(key, bool)
         return value is True
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of one string or more."""
-        value = self._list(key)
+    def texts(self, key: str, *, empty: bool = False) -> tuple[str, ...]:
+        """A list of one string or more, or of none where it may be ``empty``."""
+        value = self._list(key, empty=empty)
         for index, item in enumerate(value):
             if not isinstance(item, str):
                 self.file.fault(f"{self.at(key)}[{index}]", f"must be a string, is {described(item)}")

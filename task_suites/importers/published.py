@@ -67,8 +67,8 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
         """Every task that was read without a mistake."""
 
     @abstractmethod
-    def _broken_id(self, problem: Problem) -> str:
-        """The id that the task with a mistake would have."""
+    def _broken_id(self, problem: Problem) -> str | None:
+        """The id that the task with a mistake would have; None for a file that is no task's."""
 
     @abstractmethod
     def _reasons(self, record: RecordT) -> list[str]:
@@ -94,8 +94,9 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
         if self._collection is None:
             self._collection = self._load()
             if self.problems:
-                count = len({self._broken_id(problem) for problem in self.problems})
-                message = f"{count} of {self.benchmark}'s tasks have mistakes and cannot be run: {self.problems[0]}"
+                count = len(self._broken())
+                what = f"{count} of {self.benchmark}'s tasks have mistakes and cannot be run"
+                message = f"{what if count else f'a file of {self.benchmark} has mistakes'}: {self.problems[0]}"
                 more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
                 warnings.warn(message + more, stacklevel=3)
         return self._collection
@@ -107,9 +108,8 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
 
     def ids(self, split: str | None = None) -> list[str]:
         """The ids of all tasks: those that cannot run here too, and those with mistakes."""
-        self._no_split(split)
-        broken = dict.fromkeys(map(self._broken_id, self.problems))
-        return [*(record.id for record in self._records()), *broken]
+        chosen = self._in_split(split)
+        return [*(record.id for record in chosen), *([] if split is not None else self._broken())]
 
     def get(self, task_id: str, seed: int | None = None) -> TaskT:
         """A task. They have no parameters, so that ``seed`` makes no difference.
@@ -129,14 +129,19 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
         """Draw one of the tasks that match ``pattern`` (id, glob, or None for all) and can run here.
 
         Raises:
-            TaskError: nothing matches, nothing that matches can run here, or ``split`` is given.
+            TaskError: nothing matches, nothing that matches can run here, or there is no such split.
         """
-        self._no_split(split)
+        chosen = self._in_split(split)
         if pattern is not None and not any(mark in pattern for mark in "*?["):
+            record = self.collection[pattern.partition("#")[0]]
+            if record not in chosen:
+                raise TaskError(f"task {pattern!r} is not in split={split!r}")
             return self.get(pattern)
-        matching = [record for record in self._records() if pattern is None or fnmatchcase(record.id, pattern)]
+        matching = [record for record in chosen if pattern is None or fnmatchcase(record.id, pattern)]
         if not matching:
-            raise TaskError(f"{self.benchmark} in {self.path}: {unknown('task', pattern or '', self.ids())}")
+            if not chosen and split is not None:
+                raise TaskError(f"{self.benchmark} in {self.path}: no task of it is in split={split!r}")
+            raise TaskError(f"{self.benchmark} in {self.path}: {unknown('task', pattern or '', self.ids(split))}")
         for index in rng.permutation(len(matching)):
             if not self._reasons(matching[int(index)]):
                 return self._convert(matching[int(index)])
@@ -150,15 +155,30 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
         try:
             record = self.collection[task_id]
         except TaskError as error:
-            return {"supported": False, "reason": str(error)}
+            return {"supported": False, "reason": str(error), "reasons": [str(error)]}
         found = self._reasons(record)
-        return {**self._about(record), "supported": not found, "reason": "; ".join(found) or None}
+        return {
+            **self._about(record),
+            "supported": not found,
+            "reason": "; ".join(found) or None,
+            "reasons": found,
+        }
 
-    def _no_split(self, split: str | None) -> None:
+    def _broken(self) -> list[str]:
+        """The ids of tasks with mistakes."""
+        return [name for name in dict.fromkeys(map(self._broken_id, self.problems)) if name is not None]
+
+    def _in_split(self, split: str | None) -> Sequence[RecordT]:
+        """The records of a split, all of them for None.
+
+        Raises:
+            TaskError: there is no such split.
+        """
         if split is not None:
             raise TaskError(
                 f"split={split!r}: {self.benchmark}'s tasks are not divided into train and test; leave split out"
             )
+        return self._records()
 
 
 def not_found(noun: str, task_id: str, known: Iterable[str], mistakes: Iterable[Problem], folder: Path) -> TaskError:

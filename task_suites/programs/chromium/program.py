@@ -24,15 +24,25 @@ PREFERENCES = {
 _LOADED = SettlePolicy(quiet_ms=150, cap_ms=5000)
 
 
-def open_(setup: Setup, url: str, title: str = "*", role: str = "document web", timeout: float = 60.0) -> None:
+def open_(
+    setup: Setup,
+    url: str,
+    title: str = "*",
+    role: str | None = "document web",
+    timeout: float = 60.0,
+    file: str | None = None,
+    name: str | None = None,
+) -> None:
     """Start Chromium on a page, in a window that fills the screen.
 
     Args:
         setup: the machine.
         url: with its scheme, such as ``http://127.0.0.1:8000/``.
         title: of the page, or a glob; it has loaded when its window is called so.
-        role: of an accessible element that the page has once its scripts have filled it.
+        role: of an accessible element that the page has once its scripts have filled it; None looks for none.
         timeout: seconds.
+        file: a path that is there once the page is ready, where something but the page tells.
+        name: of the accessible element.
 
     Raises:
         SetupError: it did not come up with that page.
@@ -45,6 +55,8 @@ def open_(setup: Setup, url: str, title: str = "*", role: str = "document web", 
         [*COMMAND, "--force-renderer-accessibility", "--start-maximized", url],
         window=f"{title} - Chromium",
         role=role,
+        name=name,
+        file=file,
         timeout=timeout,
     )
     setup.machine.display.perform([], _LOADED)

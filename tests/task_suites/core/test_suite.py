@@ -65,6 +65,22 @@ def test_a_pickled_suite_has_the_same_tasks(suite: TaskSuite) -> None:
     assert again.get("demo/plot#3").instruction == suite.get("demo/plot#3").instruction
 
 
+def test_verbose_instructions_tell_the_steps(tmp_path: Path) -> None:
+    steps = 'verbose:\n  - "Open {curve}."\n  - Type {n}.\n'
+    (tmp_path / "a.yaml").write_text("id: demo/plot" + BODY.replace("difficulty", steps + "difficulty"))
+    (tmp_path / "b.yaml").write_text("id: demo/short" + BODY)
+    suite, plain = (
+        TaskSuite("demo", tmp_path, checks={"demo.open": check_open}, verbose=verbose) for verbose in (True, False)
+    )
+    task, same = suite.get("demo/plot", 3), plain.get("demo/plot", 3)
+    first, second = same.verbose
+    assert task.instruction == f"{same.instruction}\n\nThese steps do it:\n1. {first}\n2. {second}"
+    assert suite.draw(rng(), task.id).instruction == task.instruction
+    assert "These steps do it" in suite.draw(rng(), "demo/plot").instruction
+    assert suite.get("demo/short", 3).instruction == plain.get("demo/short", 3).instruction
+    assert task.setup_key == same.setup_key  # one snapshot serves both
+
+
 def test_get(suite: TaskSuite) -> None:
     assert suite.ids() == ["demo/held-out", "demo/plot", "other/fixed"]
     task = suite.get("demo/plot", 7)

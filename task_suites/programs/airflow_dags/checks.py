@@ -1,0 +1,142 @@
+"""What DAG files define and do: they are run in the second, clean machine, never believed from where the agent was."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.evaluation.calls import shown
+from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
+from deskgym.envs.evaluation.readers.files import parse_json
+from deskgym.envs.machines.base import Machine
+from deskgym.task_suites.programs.airflow import company
+from deskgym.task_suites.programs.airflow.service import ENVIRONMENT
+from deskgym.task_suites.programs.airflow_dags.service import DESKTOP_DAGS, JUDGE
+
+HOME = "/tmp/airflow"
+LIMIT = 8 << 20  # bytes of the folder of DAG files
+TIMEOUT = 120.0
+PYTHON = f"{ENVIRONMENT.inside}/bin/python"
+_SETTINGS = {
+    "AIRFLOW_HOME": HOME, "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "PYTHONWARNINGS": "ignore",
+    "AIRFLOW__CORE__DAGS_FOLDER": DESKTOP_DAGS, "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+}  # fmt: skip
+
+Tree = dict[str, Any]
+
+
+def dags(final: FinalState, changed: list[Tree] | None = None, tasks: list[Tree] | None = None) -> Outcome:
+    """The DAG files define just the company's pipelines, apart from what is named.
+
+    Args:
+        final: the final state.
+        changed: ``dag``, and its attributes that are others: ``schedule`` (text), ``tags`` (by the alphabet).
+        tasks: ``dag``, ``task``, and its attributes that are others: ``after`` (ids, by the alphabet), ``retries``,
+            ``delay`` (seconds).
+    """
+    right = {dag: _definition(dag) for dag in company.PIPELINES}
+    for item in changed or []:
+        right[item["dag"]] |= {key: value for key, value in item.items() if key != "dag"}
+    for item in tasks or []:
+        task = right[item["dag"]]["tasks"][item["task"]]
+        task |= {key: value for key, value in item.items() if key not in ("dag", "task")}
+    found = final.read_once("airflow:dags", lambda machine: _inspect(final, machine))
+    lines = [f"{name} cannot be imported: {why}" for name, why in found["errors"].items()]
+    lines += [f"the DAG {dag} is {word}" for dag in right.keys() ^ found["dags"].keys()
+              for word in ["missing" if dag in right else "new"]]  # fmt: skip
+    for dag in right.keys() & found["dags"].keys():
+        wanted, made = right[dag], found["dags"][dag]
+        if made != wanted:
+            what = shown(_differing(made, wanted), 300)
+            lines.append(f"{dag} has {what}; right is {shown(_differing(wanted, made), 300)}")
+    return not lines, "; ".join(lines) or "the DAG files define what they should"
+
+
+def runs(
+    final: FinalState, dag: str, prints: str, that: str, given: list[Tree] | None = None, date: str = "2024-05-01"
+) -> Outcome:
+    """A DAG runs in a clean machine over other data than the agent has seen, and leaves the right result.
+
+    Args:
+        final: the final state.
+        dag: its id.
+        prints: a Bash script that prints the result afterwards.
+        that: what it must print, without the white space around it.
+        given: ``path`` and ``text`` of the files that are put there first.
+        date: the run's logical date.
+    """
+
+    def play(machine: Machine) -> Tree:
+        clean = _clean(final, machine)
+        for item in given or []:
+            clean.put(item["path"], item["text"].encode())
+        done = _run(clean, [PYTHON, f"{JUDGE}/run_dag.py", DESKTOP_DAGS, dag, date])
+        shows = clean.run(["bash", "-c", prints], timeout=30.0)
+        return {"code": done.returncode, "said": done.stderr.decode(errors="replace")[-600:],
+                "result": shows.stdout.decode(errors="replace").strip()}  # fmt: skip
+
+    found = final.read_once(f"airflow:run:{dag}:{prints}:{given}", play)
+    if found["code"] != 0:
+        return False, f"the DAG {dag} did not run through: {found['said']}"
+    return found["result"] == that, f"it left {shown(found['result'], 300)}; right is {shown(that, 300)}"
+
+
+_DEFAULTS = {"retries": 1, "delay": 300.0, "type": "PythonOperator", "pool": "default_pool"}
+
+
+def _definition(dag: str) -> Tree:
+    """What ``inspect_dags.py`` prints of a company's pipeline."""
+    known = company.PIPELINES[dag]
+    tasks = {
+        task: {"after": [known.tasks[k - 1]] if k else [], "owner": known.owner, **_DEFAULTS}
+        for k, task in enumerate(known.tasks)
+    }
+    return {
+        "file": f"{dag}.py", "schedule": known.schedule, "start": "2024-03-01", "catchup": False, "max_active_runs": 1,
+        "params": dict(known.conf), "tags": sorted(known.tags), "tasks": tasks,
+    }  # fmt: skip
+
+
+def _differing(one: Tree, other: Tree) -> Tree:
+    return {key: value for key, value in one.items() if other.get(key) != value}
+
+
+def _inspect(final: FinalState, machine: Machine) -> Tree:
+    done = _run(_clean(final, machine), [PYTHON, f"{JUDGE}/inspect_dags.py", DESKTOP_DAGS])
+    if done.returncode != 0:
+        raise CheckFailed(f"the DAG files cannot be read: {done.stderr.decode(errors='replace')[-600:]}")
+    found = parse_json(done.stdout.decode(errors="replace").strip().splitlines()[-1], "what the DAG files define")
+    if not isinstance(found, dict):
+        raise CheckFailed("the DAG files printed something else")
+    return found
+
+
+def _clean(final: FinalState, machine: Machine) -> Machine:
+    """The clean machine with the agent's DAG files and an empty Airflow."""
+    if final.clean_machine is None:
+        raise RuntimeError("there is no second machine to run the DAG files in")
+    clean = final.clean_machine()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            machine.get_folder(DESKTOP_DAGS, Path(folder, "dags"), limit=LIMIT)
+        except GuestCallError as error:
+            raise CheckFailed(f"{DESKTOP_DAGS}: {error}") from None
+        clean.put(DESKTOP_DAGS, Path(folder, "dags"))
+    clean.run(["cp", "-r", JUDGE, HOME], timeout=30.0)
+    return clean
+
+
+def _run(clean: Machine, argv: list[str]) -> Any:
+    try:
+        return clean.run(argv, env=_SETTINGS, timeout=TIMEOUT)
+    except MachineError as error:
+        if clean.alive:
+            raise
+        raise CheckFailed(f"the machine that ran the DAG files did not survive it: {error}") from error
+
+
+CHECKS: Mapping[str, Any] = {"airflow_dags.dags": dags, "airflow_dags.runs": runs}

@@ -1,0 +1,6 @@
+select
+    payment_id,
+    order_id,
+    method,
+    amount
+from {{ ref('raw_payments') }}
