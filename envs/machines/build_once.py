@@ -75,7 +75,7 @@ def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -
                 waiting(file.read().strip() or "?")
                 fcntl.flock(file, fcntl.LOCK_EX)
             try:
-                if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                if not _is_still(path, file.fileno()):
                     continue  # the last holder has deleted it
                 file.truncate(0)
                 file.write(f"{os.getpid()}\n")
@@ -87,6 +87,13 @@ def file_lock(path: Path, waiting: Callable[[str], object] = lambda pid: None) -
                 return
             finally:
                 fcntl.flock(file, fcntl.LOCK_UN)  # a fork that was made meanwhile has the file open too
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from stable_baselines3.common import env_checker
 import deskgym.wrappers
 from deskgym.envs.action.actions import Action
 from deskgym.envs.errors import ActionError
+from deskgym.retrieval import Store
 from deskgym.wrappers import (
     AccessibilityText,
     AnthropicComputerUse,
@@ -162,7 +163,10 @@ def test_a_copied_recorder_records_its_own_episodes(way, tmp_path):
 
 def test_every_wrapper_records_all_its_arguments(tmp_path):
     given = {"RegionOfInterest": {"box": (0, 0, 80, 60)}, "RecordEpisode": {"folder": str(tmp_path)}}
-    given |= {"TimeLimitSeconds": {"seconds": 9.0}}
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "page.md").write_text("# A page\n\n" + " ".join(f"word{k}" for k in range(40)))
+    store = Store.build(tmp_path / "store", {"program": tmp_path / "pages"})
+    given |= {"TimeLimitSeconds": {"seconds": 9.0}, "RetrievedContext": {"store": str(store.path)}}
     options = {"JointDiscrete": {"action": "discrete"}, "FlatForSB3": {"action": "discrete"}}
     public = [getattr(deskgym.wrappers, name) for name in deskgym.wrappers.__all__]
     kinds = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, gym.Wrapper)]
