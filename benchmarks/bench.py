@@ -20,6 +20,7 @@ PARTS = {
     "reset": "deskgym.benchmarks.resets",
     "vector": "deskgym.benchmarks.vectors",
     "density": "deskgym.benchmarks.density",
+    "programs": "deskgym.benchmarks.programs",
     "peers": "deskgym.benchmarks.peers",
 }
 """The parts, in the order in which they run, and the module whose ``measure(part)`` does it."""

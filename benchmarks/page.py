@@ -125,6 +125,14 @@ def _density(part: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _programs(part: Mapping[str, Any]) -> list[str]:
+    facts = part["facts"]
+    lines = [
+        [name, facts["elements"][name], f"{number(times)} times"] for name, times in facts.get("slower", {}).items()
+    ]
+    return [table(("program", "elements shown", f"a reset on the spot with {facts['slept']:g} s of sleep"), lines)]
+
+
 def _peers(part: Mapping[str, Any]) -> list[str]:
     rows = {row["key"]: row for row in part["rows"]}
     blocks = []
@@ -147,5 +155,5 @@ def _time(rows: Mapping[str, Mapping[str, Any]], key: str) -> str:
 
 
 _EXTRA: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "step": _steps, "reset": _resets, "density": _density, "peers": _peers,
+    "step": _steps, "reset": _resets, "density": _density, "programs": _programs, "peers": _peers,
 }  # fmt: skip

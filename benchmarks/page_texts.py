@@ -7,8 +7,8 @@ INTRODUCTION = """\
 # Benchmarks
 
 ```
-deskgym bench                                   # all parts, about a quarter of an hour on two cores; prints tables
-deskgym bench step vector                       # some of: startup step reset vector density peers
+deskgym bench                                   # all parts, about half an hour on two cores; prints tables
+deskgym bench step vector                       # some of: startup step reset vector density programs peers
 deskgym bench --quick                           # does it all work? numbers of no weight, about two minutes
 deskgym bench --out out/bench                   # bench.json (every sample) and plots too
 deskgym bench --write-docs docs/benchmarks.md   # this page; plots and data beside it in {folder}/
@@ -89,6 +89,18 @@ process, as many as asked for while 2 GiB stay free. Memory is what the host has
 page cache and kernel included, and the first one, which brings what all share, left out. Then each is asked for a
 settled step, one at a time and all at once. *At work* is KAlgebra with a step each second on each of eight desktops.
 Processor time is that of all processes, ours and theirs, from the kernel's accounts.
+""",
+    ),
+    "programs": (
+        "Programs",
+        """
+Tasks of `deskgym/DataEngineering-v0` at 1280×720 with screenshot and elements, each program as one of its tasks shows
+it. *First* is the first reset of an environment: it starts the companion from its prepared layers, where the task has
+one. *On the spot* is a reset after that: a new desktop, the companion's data rolled back. *With a pool* is what the
+caller waits for when the next desktop is ready. A step presses a key that changes what is seen. Memory is the
+proportional share (PSS) of all processes of the desktop and of its companions. *Episodes* are eight keys and DONE,
+evaluated, in four environments with a companion each and a pool of depth 1. Spider2-V sleeps 13 s in a reset beside all
+that it does; the table says how many times longer our reset would take with those sleeps in it.
 """,
     ),
     "peers": (

@@ -29,7 +29,7 @@ needs_kalgebra = pytest.mark.skipif(shutil.which("kalgebra") is None, reason="ne
 @pytest.mark.parametrize(
     ("arguments", "status", "complaint"),
     [
-        (["sping"], 1, "no part 'sping'; legal are startup, step, reset, vector, density, peers"),
+        (["sping"], 1, "no part 'sping'; legal are startup, step, reset, vector, density, programs, peers"),
         (["rest"], 1, "did you mean 'reset'?"),
         (["--desktops", "0"], 1, "--desktops 0; legal is a number from 1 up"),
         (["--desktops", "many"], 2, "invalid int"),
