@@ -157,6 +157,7 @@ def test_a_layer_is_that_of_the_longest_name():
 GENERIC = ("envs", "task_suites/core", "task_suites/hooks", "wrappers")
 NAMED = {  # a generic file, and the program that it knows of, with the reason
     ("envs/guest/accessibility/walk.py", "kalgebra"): "it crashes when it is asked for cells that are gone",
+    ("envs/guest/accessibility/program.py", "chromium"): "a toolkit, like Qt, whose tree follows its pixels late",
     ("envs/machines/qemu/machine.py", "science"): "the image that is taken where none is named",
     ("envs/machines/doctor/vm.py", "science"): "the same",
     ("envs/evaluation/checks/web.py", "chromium"): "the browser that is looked into where none is named",

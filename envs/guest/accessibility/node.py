@@ -49,8 +49,8 @@ DEFUNCT, FOCUSABLE, FOCUSED, ICONIFIED, SHOWING, VISIBLE, MANAGES = (
     1 << STATES.index(name)
     for name in ("defunct", "focusable", "focused", "iconified", "showing", "visible", "manages_descendants")
 )
-APPLICATION, MENU_BAR, ROOT_PANE, TABLE_CELL, TERMINAL = (
-    ROLES.index(name) for name in ("application", "menu bar", "root pane", "table cell", "terminal")
+APPLICATION, DOCUMENT_WEB, MENU_BAR, ROOT_PANE, TABLE_CELL, TERMINAL = (
+    ROLES.index(name) for name in ("application", "document web", "menu bar", "root pane", "table cell", "terminal")
 )
 TERMINAL_TEXT = 16384
 """Most characters of a terminal's text: all that one of the largest screens shows, whose last line says the most."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from deskgym.envs.guest.accessibility.bus import Bus
 from deskgym.envs.guest.accessibility.node import APPLICATION, Node, Rect
+from deskgym.envs.guest.accessibility.recent import RecentDamage
 from deskgym.envs.guest.accessibility.walk import CRASH_ON_GHOST_CELLS, Walk
 
 MAX_NODES = 50_000
@@ -37,6 +39,11 @@ class Application:
     def singly(self) -> bool:
         """It must be asked for one property at a time: Qt 5.15 crashes in GetAll."""
         return self.toolkit == "Qt"
+
+    @property
+    def follows(self) -> bool:
+        """Its tree follows its pixels, see ``RecentDamage``."""
+        return self.toolkit == "Chromium"
 
     @property
     def crashes_on_ghosts(self) -> bool:
@@ -71,6 +78,7 @@ class Program:
     _dirty: dict[bytes, int] = field(default_factory=dict)
     _paths: set[bytes] = field(default_factory=set)
     _walk: Walk | None = None
+    _recent: RecentDamage = field(default_factory=RecentDamage)
 
     @classmethod
     def at(cls, application: Application, path: bytes) -> Program:
@@ -84,6 +92,7 @@ class Program:
         if member in _IRRELEVANT:
             return
         source = path.encode()
+        self._recent.event(time.monotonic())
         self._dirty[source] = self._walk.window.answered if self._walk is not None else 0
         if source not in self._paths and (detail in ("showing", "visible") or member == "Create"):
             # Something not heard of before has appeared: its place in the tree is unknown.
@@ -92,6 +101,11 @@ class Program:
     def start(self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool) -> None:
         """Begin a reading of what ``damage`` and events may have changed, or of everything."""
         self.done.clear()
+        if self.application.follows:
+            now = time.monotonic()
+            if damage is not None:
+                self._recent.add(damage, now)
+            damage = self._recent.take(now)
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
         self._answers = self._walk.window.answered if self._walk is not None else 0
 
@@ -136,6 +150,7 @@ class Program:
         self._dirty = {}
         if dirty and not walk.failed:
             walk.asked.clear()
+            walk.seen.clear()  # what has moved to another parent since is read there
             walk.full = walk.everything = False
             walk.revisit(self.root, None, dirty)
         if not walk.window.open:

@@ -21,6 +21,7 @@ from deskgym.envs.guest.accessibility.marshal import (
 )
 from deskgym.envs.guest.accessibility.node import (
     CELL_PARENTS,
+    DOCUMENT_WEB,
     FOCUSABLE,
     FOCUSED,
     INTERFACES,
@@ -191,8 +192,8 @@ class Walk:
 
     def touched(self, node: Node) -> bool:
         """Whether damage or an event may have changed a known node."""
-        if self.everything or node.path in self.dirty:
-            return True
+        if self.everything or node.path in self.dirty or node.role == DOCUMENT_WEB:
+            return True  # Chromium sends no event for a page's new name, and its tab is damaged, not the page
         if self.damage is None or is_leaf(node):
             return False
         return intersects(node.rect, self.damage) or not node.raw[2] or not node.raw[3]

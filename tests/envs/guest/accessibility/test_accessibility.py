@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -437,6 +438,46 @@ def test_chromium_is_what_pyatspi_says(desktop: Desktop, tmp_path: Path) -> None
         assert [(row[:3], len(hidden), hidden[0].split(" [")[0]) for row, hidden in extra] == [
             (("menu item", "Green", "Green"), 1, "menu")
         ]
+
+
+LATE_PAGE = """<!doctype html><title>Late</title><button id=go>Go</button><div id=room><button>Moves</button></div>
+<script>document.getElementById("go").onclick = () => setTimeout(() => {
+  document.getElementById("room").style.marginTop = "200px"; document.title = "Moved";
+}, 1500);</script>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+def test_chromium_is_read_again_when_its_tree_follows_the_pixels_late(desktop: Desktop, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(LATE_PAGE)
+
+    def height(elements: Elements) -> int:
+        return elements.rows[COLUMNS * elements.names.index("Moves") + 1]
+
+    async def move(reader: AccessibilityReader) -> None:
+        go = await reader.wait_for("Chromium", role="push button", name="Go", deadline=60)
+        before = height(await quiet(reader))
+        click(desktop, go.raw[0] + 5, go.raw[1] + 5)
+        # The pixels' damage is told before the tree follows: here the page is only to move.
+        assert height(await reader.read(damage=(0, 0, *SCREEN), deadline=5)) == before
+        for _ in range(100):
+            (moved,) = (await reader.tree("Chromium")).find("push button", "Moves")
+            if moved.raw[1] != before:
+                break
+            await asyncio.sleep(0.1)
+        now = await reader.read(damage=None, deadline=5)
+        assert height(now) == moved.raw[1] == before + 200
+        assert now.names[now.roles.index("document web")] == "Moved"
+        for _ in range(50):  # and a page that has come to rest costs nothing
+            calls, last = reader.calls, now
+            now = await reader.read(damage=None, deadline=5)
+            if now is last:
+                break
+            await asyncio.sleep(0.1)
+        assert now is last and reader.calls - calls == 2
+
+    with desktop.program(*CHROMIUM, f"--user-data-dir={tmp_path}/profile", f"file://{page}"):
+        with_reader(desktop, move)
 
 
 CALC = ("libreoffice", "--calc", "--norestore", "--nologo", "--nofirststartwizard")
