@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _suites(arguments.json)
     source = tasks_of(arguments)
     rows = [describe(source, task_id) for task_id in source.ids(arguments.split)]
+    _tell_proven(arguments, source, rows)
     if arguments.json:
         print_json({"suite": arguments.suite, "source": arguments.source, "mode": arguments.mode, "tasks": rows})
         return 0
@@ -58,22 +59,36 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _tell_proven(arguments: argparse.Namespace, source: TaskSource, rows: Sequence[dict[str, Any]]) -> None:
+    """Say of a published benchmark's tasks whether their proof in the ledger holds."""
+    from deskgym.task_suites.core.verify import ledger
+    from deskgym.task_suites.core.verify.inputs import Provable
+
+    if arguments.source is None or arguments.mode != "corrected" or not isinstance(source, Provable):
+        return
+    proofs = ledger.Ledger(ledger.ledger_path(arguments.suite, arguments.source)).proofs
+    for row in rows:
+        proof = proofs.get(row["id"]) if row["supported"] else None
+        row["proven"] = proof is not None and not proof.stale(source.proof_inputs(row["id"]))
+
+
 def _print_groups(key: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """How many tasks of each group there are, run here, have an oracle, and why the others do not run."""
+    """How many tasks of each group there are, run here, have an oracle, are proven, and why the others do not run."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(str(row.get(key) or row["id"].partition("/")[0]), []).append(row)
     table = [(name, *_group(group)) for name, group in groups.items()]
     if len(groups) > 1:
         table.append(("all", *_group(rows)[:-1], ""))
-    print_table("", (key, "tasks", "read", "run here", "oracle", "why not"), table)
+    print_table("", (key, "tasks", "read", "run here", "oracle", "proven", "why not"), table)
 
 
 def _group(rows: Sequence[Mapping[str, Any]]) -> tuple[object, ...]:
     run = [row for row in rows if row["supported"]]
     why = Counter(reason for row in rows for reason in row.get("reasons", ()) if _was_read(row))
     told = "; ".join(f"{count} {reason}" for reason, count in why.most_common())
-    return len(rows), sum(map(_was_read, rows)), len(run), sum(bool(row["oracle"]) for row in run), told
+    oracles, proven = sum(bool(row["oracle"]) for row in run), sum(bool(row.get("proven")) for row in run)
+    return len(rows), sum(map(_was_read, rows)), len(run), oracles, proven, told
 
 
 def _was_read(row: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.run import matching
-from deskgym.cli.tasks import describe, print_unsupported
+from deskgym.cli.tasks import Describes, describe, print_unsupported
 
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from deskgym.task_suites.core.verify.inputs import ProofInputs
     from deskgym.task_suites.core.verify.ledger import Ledger
 
-KEPT_WITH = {"machine": "sandbox", "mode": "corrected"} | dict.fromkeys(
-    ("action", "observation", "screen", "episode", "source", "split")
-)
+KEPT_WITH = {"machine": "sandbox", "mode": "corrected"} | dict.fromkeys(("action", "observation", "screen", "episode"))
 """The options with which a proof is kept: the ledger is of what users get unless they ask for something else."""
 
 
@@ -130,7 +128,7 @@ def _play(arguments: argparse.Namespace) -> int:
     attempts = [attempt for each in plan.attempts.values() for attempt in each]
     play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
     flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
-    if ledger is not None and arguments.task is None and plan.sampled is None:
+    if ledger is not None and arguments.task is None and arguments.split is None and plan.sampled is None:
         ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged])
     rows = [_row(task, reports[task]) for task in plan.attempts]
     failed = sum(not row["ok"] for row in rows)
@@ -149,11 +147,13 @@ def _ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | None:
     from deskgym.task_suites.core.verify.ledger import Ledger, ledger_path
 
     other = [f"--{name}" for name, value in KEPT_WITH.items() if getattr(arguments, name) != value]
+    if arguments.split is not None and arguments.source is None:
+        other.append("--split")  # draws other instances
     if other or not isinstance(source, Provable):
         why = f"played with {', '.join(other)}" if other else "these tasks are not ours"
         note(f"no proof is kept or looked up: {why}")
         return None
-    ledger = Ledger(ledger_path(arguments.suite))
+    ledger = Ledger(ledger_path(arguments.suite, arguments.source))
     if not ledger.writable and not arguments.check:
         note(f"no proof is kept: {ledger.path} cannot be written")
         return None
@@ -259,6 +259,8 @@ def _check(arguments: argparse.Namespace) -> int:
     ledger, tasks = _ledger(arguments, source), matching(arguments)
     if ledger is None:
         raise ValueError("--check reads the ledger; leave out the other options")
+    if isinstance(source, Describes):  # a published benchmark has tasks that do not run here
+        tasks = [task for task in tasks if source.describe(task)["supported"]]
     reasons = {task: reason for task in tasks if (reason := _reason(arguments, source, ledger, task))}
     versions = {} if arguments.strict_versions else _other_versions(source, ledger, set(tasks) - set(reasons))
     if arguments.json:
@@ -271,7 +273,8 @@ def _check(arguments: argparse.Namespace) -> int:
         print(f"{count} tasks were proven with another version: {change}")
     print(f"{arguments.suite}: {len(tasks) - len(reasons)} of {len(tasks)} tasks are proven ({ledger.path})")
     if reasons:
-        print(f"prove the others with: deskgym verify {arguments.suite}")
+        copy = f" --source {arguments.source} --path {arguments.path}" if arguments.source else ""
+        print(f"prove the others with: deskgym verify {arguments.suite}{copy}")
     return int(bool(reasons))
 
 

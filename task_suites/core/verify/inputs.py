@@ -16,6 +16,7 @@ from deskgym.envs.machines.packages import package_versions
 from deskgym.task_suites.core.verify.sources import SCOPES, SERVICES, closure, digest_of_sources
 
 if TYPE_CHECKING:
+    from deskgym.task_suites.core.task import Task
     from deskgym.task_suites.core.template import Template
 
 _OF_SERVICES = ("deskgym.envs.provision.companion_keeper", "deskgym.envs.guest.companion.methods")
@@ -93,10 +94,26 @@ def inputs_of(template: Template) -> ProofInputs:
     """
     task = template.instance(0)
     found = Parts()
-    made = [found.of(part) for part in (task.hooks, task.evaluator, task.solve, dict(task.wrong_attempts))]
     for call in (*template.file.params.values(), *template.file.where):
         found.of(template.registry.functions.get(next(iter(call))))
     file = {key: value for key, value in asdict(template.file).items() if key not in NO_PART}
+    return _inputs(task, file, found)
+
+
+def inputs_of_task(task: Task, modules: Iterable[str]) -> ProofInputs:
+    """What the proof of a published benchmark's task depends on.
+
+    Args:
+        task: as it is played; its evaluator holds what its file says.
+        modules: names of those that decide its outcome and that no function of the task leads to.
+    """
+    found = Parts()
+    found.modules.update(modules)
+    return _inputs(task, None, found)
+
+
+def _inputs(task: Task, file: Any, found: Parts) -> ProofInputs:
+    made = [found.of(part) for part in (task.hooks, task.evaluator, task.solve, dict(task.wrong_attempts))]
     needs = needs_of(task)
     made += [dict(task.params), task.instruction, found.of(needs)]
     roots = found.modules | {type(task).__module__} | set(_programs(found.modules))

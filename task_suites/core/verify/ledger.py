@@ -21,8 +21,10 @@ from deskgym.task_suites.suites import ENTRIES
 _SUITES = Path(__file__).resolve().parents[2]
 
 
-def ledger_path(suite: str) -> Path:
-    """Where a suite's ledger lies: in the folder of the suite of that name, or in a folder of the user's."""
+def ledger_path(suite: str, source: str | None = None) -> Path:
+    """Where a ledger lies: in the folder of the importer or of the suite of that name, or in a folder of the user's."""
+    if source is not None:
+        return _SUITES / "importers" / source / LEDGER
     ours = any(entry.name == suite for entry in ENTRIES)
     return (_SUITES / suite if ours else Path(suite)) / LEDGER
 

@@ -28,7 +28,9 @@ MISSING = ("docker", "astro")
 
 BASHRC = r"""PS1='user@desktop:\w\$ '
 HISTFILE=
+export BROWSER=google-chrome
 """
+"""Upstream's prompt; and Python opens pages with the command that knows this machine, not with Chromium itself."""
 _FILES = {
     f"{OWN}/commands.py": (GUEST / "commands.py", 0o755),
     f"{OWN}/setup.bash": (GUEST / "setup.bash", 0o644),

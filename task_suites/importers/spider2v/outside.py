@@ -40,6 +40,31 @@ APPS = {
     "metabase": "metabase.jar 0.49.6, which no package registry has",
 }
 
+#: Of an app that has no module in ``apps`` yet: what its tasks' scripts call.
+PROGRAMS = {
+    "airflow": "Astronomer's command astro and its Docker images of Airflow",
+    "dagster": "Dagster 1.7.2, which deskgym does not install",
+    "superset": "Superset's Docker images, started by docker compose",
+}
+
+#: What single tasks call on the internet, by the beginning of the id of a task or of its counterpart.
+INTERNET = {
+    "airflow/33468fd4": "Docker and astro from the internet",
+    "airflow/73ef8c87": "the web service wttr.in",
+    "airflow/bdbefc1d": "the web service TheCocktailDB",
+    "dagster/02b1238f": "the Iris data set from the internet",
+    "dagster/11877023": "the Iris data set from the internet",
+    "dagster/22ef9058": "the web service Hacker News",
+    "dagster/5fee7fff": "the web service Hacker News",
+    "dagster/716f8398": "its data sets of films from the internet",
+    "dagster/933b74ab": "the web service Hacker News",
+    "dagster/9f8eab3f": "the web service Hacker News",
+    "dagster/cc95a46e": "the web service APOD of NASA",
+    "jupyter/30f3108a": "the California Housing data set from the internet",
+    "jupyter/a6b5475f": "texts of Project Gutenberg from the internet",
+    "jupyter/d4b4bde1": "the California Housing data set from the internet",
+}
+
 ABSENT_UPSTREAM = ("epidemiology.sqlite", "names.zip", "all_databases.sql")
 """Files that tasks name and that upstream's own snapshot does not have."""
 
@@ -54,6 +79,9 @@ def outside_needs(record: UpstreamTask) -> list[str]:
         needed["an account of a cloud service"] = None
     if record.app in APPS:
         needed[APPS[record.app]] = None
+    for start, need in INTERNET.items():
+        if record.id.startswith(start) or record.counterpart.startswith(start):
+            needed[need] = None
     return list(needed)
 
 

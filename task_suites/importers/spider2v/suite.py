@@ -9,9 +9,11 @@ from typing import Any, cast
 from deskgym.envs.errors import TaskError, near
 from deskgym.task_suites.core.task import Task
 from deskgym.task_suites.core.verify.attacks import Attacks, Target, desktop_attacks
+from deskgym.task_suites.core.verify.inputs import ProofInputs, inputs_of_task
 from deskgym.task_suites.importers import spider2v
 from deskgym.task_suites.importers.json_files import Problem, one_of
 from deskgym.task_suites.importers.published import PublishedTasks
+from deskgym.task_suites.importers.spider2v import apps
 from deskgym.task_suites.importers.spider2v.collection import LISTS
 from deskgym.task_suites.importers.spider2v.schema import ACCOUNT, CATEGORIES, INTERFACES
 from deskgym.task_suites.importers.spider2v.tasks import SOURCE, convert, difficulty, has_oracle, max_steps, reasons
@@ -66,6 +68,16 @@ class Spider2VTasks(PublishedTasks[spider2v.Collection, spider2v.UpstreamTask, T
     def attacks(self, task: Task) -> Attacks:
         """What can be tried to earn a task's reward without solving it, by name."""
         return desktop_attacks(Target(task, self))
+
+    def proof_inputs(self, task_id: str) -> ProofInputs:
+        """What the proof of a task depends on: its files, and the code of its app and of the app's programs."""
+        record = self.collection[task_id]
+        app = apps.find_app(record.app)
+        if app is None or self._reasons(record):
+            raise TaskError(f"task {task_id!r} cannot run here: {'; '.join(self._reasons(record))}")
+        programs = (f"deskgym.task_suites.programs.{name}" for name in app.programs)
+        task = convert(record, self.mode, self._told(record))  # without its documents, which decide nothing
+        return inputs_of_task(task, (f"{apps.__name__}.{record.app}", *programs))
 
     def _load(self) -> spider2v.Collection:
         return spider2v.load(self.path, mode=self.mode)

@@ -17,7 +17,7 @@ from deskgym.task_suites.importers.spider2v.frame import App
 from deskgym.task_suites.importers.spider2v.getters import EXPECTED, RESULTS
 from deskgym.task_suites.importers.spider2v.metrics import METRICS
 from deskgym.task_suites.importers.spider2v.metrics.corrections import CORRECTIONS
-from deskgym.task_suites.importers.spider2v.outside import missing_files, outside_needs
+from deskgym.task_suites.importers.spider2v.outside import PROGRAMS, missing_files, outside_needs
 from deskgym.task_suites.importers.spider2v.record import Mode, Step, UpstreamTask
 
 SOURCE = "Spider2-V (Apache-2.0; its spreadsheets GPL-3.0)"
@@ -39,6 +39,8 @@ def reasons(record: UpstreamTask) -> list[str]:
     """All that keeps a task from running here; empty when nothing does."""
     app = find_app(record.app)
     outside = [f"needs {need}" for need in outside_needs(record)]
+    if app is None and record.app in PROGRAMS:
+        outside.insert(0, f"needs {PROGRAMS[record.app]}")
     found = [*outside, *missing_files(record), *_unknown(record, app)]
     if app is not None and not outside:
         found += app.lacks(record)

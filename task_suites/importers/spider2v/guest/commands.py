@@ -108,13 +108,20 @@ def main(command: str, arguments: Sequence[str]) -> int:
         return 2
     queue = os.environ.get(QUEUE)
     if queue:
-        told = {"argv": argv, "cwd": os.getcwd(), "env": {k: v for k, v in os.environ.items() if k not in _OWN}}
+        variables = {name: _theirs(value) for name, value in os.environ.items() if name not in _OWN}
+        told = {"argv": argv, "cwd": os.getcwd(), "env": variables}
         with open(queue, "a", encoding="utf-8") as file:
             file.write(json.dumps(told) + "\n")
         return 0
     os.execvp(argv[0], argv)
 
 
+def _theirs(value: str) -> str:
+    """A variable's value without the folder of commands that are of setup scripts alone."""
+    return ":".join(part for part in value.split(":") if part != _SETUP_BIN) if _SETUP_BIN in value else value
+
+
+_SETUP_BIN = "/opt/deskgym/spider2v/setup-bin"
 _OWN = (QUEUE, "SPIDER2V_LOG", "BASH_ENV", "PWD", "OLDPWD", "SHLVL", "_", "DESKGYM_JOB", "DESKGYM_MACHINE")
 
 if __name__ == "__main__":

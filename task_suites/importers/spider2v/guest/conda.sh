@@ -26,7 +26,7 @@ conda() {
         name=${2:-base}
         folder=$(_conda_folder "$name") || return 1
         [ -n "$CONDA_PREFIX" ] && conda deactivate
-        export CONDA_PREFIX=$folder CONDA_DEFAULT_ENV=$name _CONDA_PATH=$PATH _CONDA_PS1=$PS1
+        export CONDA_PREFIX=$folder CONDA_DEFAULT_ENV=$name _CONDA_PATH=$PATH
         export PATH=$folder/bin:$PATH
         [ -n "$PS1" ] && PS1="($name) $PS1"
         return 0
@@ -34,8 +34,8 @@ conda() {
     deactivate)
         [ -n "$CONDA_PREFIX" ] || return 0
         export PATH=$_CONDA_PATH
-        PS1=$_CONDA_PS1
-        unset CONDA_PREFIX CONDA_DEFAULT_ENV _CONDA_PATH _CONDA_PS1
+        PS1=${PS1#"($CONDA_DEFAULT_ENV) "}  # of a shell started by another one, it has no such beginning
+        unset CONDA_PREFIX CONDA_DEFAULT_ENV _CONDA_PATH
         ;;
     create)
         while [ $# -gt 0 ] && [ "$1" != -n ] && [ "$1" != --name ]; do shift; done

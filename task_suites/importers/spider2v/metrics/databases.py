@@ -135,6 +135,15 @@ def check_local_database(
     return 1.0, f"{', '.join(check_type)} are as they should be"
 
 
+def read_database(judging: Judging, data: bytes, name: str, schema: str = "") -> Database:
+    """The tables and views of a DuckDB file that an agent left, in one schema or in all.
+
+    Raises:
+        CheckFailed: it cannot be read, or there is no such schema.
+    """
+    return _READERS["duckdb"](judging, data, name, schema)
+
+
 def _of_kind(base: Database, kind: str, targets: Sequence[str]) -> Database:
     found = {key.partition(" ")[2]: relation for key, relation in base.items() if key.startswith(f"{kind} ")}
     return {name: found[name] for name in sorted(found) if not targets or name in targets}

@@ -6,6 +6,7 @@ import pytest
 
 from deskgym.task_suites.importers.spider2v.guest import commands
 from deskgym.task_suites.importers.spider2v.guest.commands import BROWSER, COMMANDS, EDITOR, OFFICE, TERMINAL, Usage
+from deskgym.task_suites.importers.spider2v.layout import SETUP_BIN
 
 
 @pytest.mark.parametrize(
@@ -40,8 +41,10 @@ def test_a_setup_notes_what_is_to_be_opened(tmp_path, monkeypatch, capsys):
     queue = tmp_path / "queue"
     monkeypatch.setenv(commands.QUEUE, str(queue))
     monkeypatch.setenv("DAGSTER_HOME", "/d")
+    monkeypatch.setenv("PATH", f"{SETUP_BIN}:/usr/bin:/bin")
     assert commands.main("code", ["/a"]) == 0
     told = json.loads(queue.read_text())
     assert told["argv"] == [*EDITOR, "/a"] and told["env"]["DAGSTER_HOME"] == "/d" and commands.QUEUE not in told["env"]
+    assert told["env"]["PATH"] == "/usr/bin:/bin"  # the setup's own sleep, which does not wait, is not the agent's
     assert commands.main("gnome-terminal", ["--zoom"]) == 2
     assert "--zoom is not supported" in capsys.readouterr().err

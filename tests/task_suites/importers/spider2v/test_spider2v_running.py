@@ -102,6 +102,16 @@ def test_conda_puts_an_environment_first_and_takes_it_away(machine):
 
 
 @pytest.mark.sandbox
+def test_a_shell_that_a_setup_starts_in_an_environment_has_a_prompt(machine):
+    begin = "source ~/anaconda3/etc/profile.d/conda.sh; conda create -n mine -y;"
+    inner = 'PS1=\\$; source ~/anaconda3/etc/profile.d/conda.sh; conda activate mine; echo "[$PS1]"; conda deactivate'
+    assert sh(machine, f"{begin} conda activate mine; bash -c '{inner}; echo \"[$PS1]\"'").split("\n")[:2] == [
+        "[(mine) $]",
+        "[$]",
+    ]
+
+
+@pytest.mark.sandbox
 def test_sudo_asks_for_the_password_and_gives_no_rights(machine):
     assert "incorrect password" in sh(machine, "echo wrong | sudo -S id -u")
     assert sh(machine, "echo password | sudo -S id -u; sudo id -un").split() == ["1000", "user"]

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,11 @@ import pytest
 from deskgym.cli.main import main
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.core.verify.ledger import Ledger, Proof, ledger_path
+from deskgym.task_suites.importers.spider2v import config_schema, getter_schema, metric_schema
 from deskgym.task_suites.importers.spider2v.outside import missing_files, outside_needs
+from deskgym.task_suites.importers.spider2v.record import Comparison, Getter, Step, UpstreamTask
+from deskgym.task_suites.importers.spider2v.tasks import reasons
 
 DBT, TWIN, EXCEL, EXCEL_TWIN = "dbt/aaaa1111", "dbt/bbbb2222", "excel/cccc3333", "excel/dddd4444"
 LISTS = {
@@ -95,9 +101,40 @@ def test_what_tasks_need_from_outside(files, copy_of):
     assert reason == f"its file {source} is not in this copy (upstream's own snapshot does not have it)"
 
 
-def test_every_given_account_task_needs_one(upstream):
-    for record in source_of(upstream).collection.tasks:
-        assert bool(outside_needs(record)) == ("account" in record.tags or record.app in ("airbyte", "metabase"))
+def test_each_given_task_that_does_not_run_names_what_its_program_lacks(upstream):
+    source = source_of(upstream)
+    for record in source.collection.tasks:
+        needs = " ".join(reason for reason in reasons(record) if reason.startswith("needs "))
+        assert ("account" in needs or "ServiceNow" in needs) == ("account" in record.tags), record.id
+        if record.app not in ("excel", "dbt", "jupyter"):
+            assert needs, record.id
+    assert not any(reasons(record) for record in source.collection.tasks if record.app == "excel")
+
+
+def used(kind, name):
+    """A task whose files have this step, getter or metric function."""
+    comparison = Comparison("compare_table", Getter("vm_file", {"path": "/home/user/a"}))
+    record = UpstreamTask(
+        id="excel/T", app="excel", file=Path("T.json"), variant="abstract", counterpart="excel/U",
+        instruction="Do it.", comparisons=(comparison,),
+    )  # fmt: skip
+    if kind == "setup step":
+        return replace(record, config=(Step(name, {}),))
+    changed = {"metric": name} if kind == "metric" else {"result": Getter(name, {})}
+    return replace(record, comparisons=(replace(comparison, **changed),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "count", "run"),
+    [
+        ("setup step", config_schema.STEPS, 39, 6),
+        ("getter", getter_schema.RESULTS, 29, 7),
+        ("metric", metric_schema.METRICS, 25, 25),
+    ],
+)
+def test_each_type_is_run_or_named_as_lacking(kind, schema, count, run):
+    told = {name: f"no {kind} {name!r}" in reasons(used(kind, name)) for name in schema}
+    assert (len(told), len(told) - sum(told.values())) == (count, run), told
 
 
 def test_the_command_lists_tasks_by_app(files, written, capsys):
@@ -120,14 +157,45 @@ def test_a_task_is_told_with_all_that_it_lacks(files, written):
         files[task_id]["evaluator"]["result"] = {"type": "snowflake_worksheet_sql"}
         files[task_id]["config"][0]["parameters"]["src"] = "evaluation_examples/examples/bigquery/x/names.zip"
     source = source_of(written(files))
-    reasons = source.describe(DBT)["reasons"]
-    assert reasons[:2] == [
+    told = source.describe(DBT)["reasons"]
+    assert told[:2] == [
         "needs a Snowflake account",
         "its file evaluation_examples/examples/bigquery/x/names.zip is not in this copy (upstream's own snapshot does "
         "not have it)",
     ]
-    assert {"no setup step 'snowflake_login'", "no getter 'snowflake_worksheet_sql'"} <= set(reasons[2:])
+    assert {"no setup step 'snowflake_login'", "no getter 'snowflake_worksheet_sql'"} <= set(told[2:])
     with pytest.raises(
         TaskError, match="task 'dbt/aaaa1111' cannot run here: needs a Snowflake account; its file .*; no"
     ):
         source.get(DBT)
+
+
+def test_a_proof_depends_on_a_tasks_files_and_on_its_apps_code(files, written):
+    for task_id in (EXCEL, EXCEL_TWIN):
+        files[task_id]["config"] = files[task_id]["config"][:1]
+    root = written(files)
+    before = source_of(root).proof_inputs(EXCEL).read()
+    assert before.file == source_of(root).proof_inputs(EXCEL).file
+    apps = [name for name in before.modules if ".spider2v.apps." in name]
+    assert [name.rpartition(".")[2] for name in apps] == ["excel"]
+    (root / "evaluation_examples/examples" / EXCEL / "gold.xlsx").write_bytes(b"another")
+    after = source_of(root).proof_inputs(EXCEL)
+    assert after.file != before.file and after.code == before.code
+
+
+def test_proofs_of_given_tasks_are_kept_beside_the_importer():
+    assert ledger_path("data_engineering", "spider2v").parts[-3:] == ("importers", "spider2v", "proofs.jsonl")
+    proofs = Ledger(ledger_path("data_engineering", "spider2v")).proofs
+    assert all((proof.oracle, proof.noop) == (1, 0) for proof in proofs.values())
+
+
+def test_the_command_counts_what_is_proven(files, written, capsys, monkeypatch):
+    root = written(files)
+    kept = Ledger(root / "proofs.jsonl")
+    inputs = source_of(root).proof_inputs(DBT).read()
+    kept.keep(DBT, Proof(inputs.file, inputs.code, 1.0, 0.0, 2, 1, 0, "2026-11-23", "0.1"))
+    kept.keep(TWIN, Proof("changed", inputs.code, 1.0, 0.0, 2, 1, 0, "2026-11-23", "0.1"))
+    monkeypatch.setattr("deskgym.task_suites.core.verify.ledger.ledger_path", lambda suite, source=None: kept.path)
+    assert main(["tasks", "data_engineering", "--source", "spider2v", "--path", str(root), "--json"]) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["tasks"]}
+    assert [rows[task_id]["proven"] for task_id in (DBT, TWIN, EXCEL)] == [True, False, False]
