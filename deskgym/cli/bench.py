@@ -14,7 +14,10 @@ COLUMNS = ("what", "target", "measured", "verdict")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """PART..., --quick, --out, --json, --write-docs, --from and --desktops."""
     parser.add_argument(
-        "parts", metavar="PART", nargs="*", help="startup, step, reset, vector, density, programs, peers; all by default"
+        "parts",
+        metavar="PART",
+        nargs="*",
+        help="startup, step, reset, vector, density, programs, peers; all by default",
     )
     parser.add_argument("--quick", action="store_true", help="measure little: does it work?")
     parser.add_argument("--out", metavar="DIR", help="write bench.json and plots there")
