@@ -14,6 +14,7 @@ from typing import Any
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import BurstOrProgram, Screen
+from deskgym.envs.errors import SetupError
 from deskgym.envs.needs import Needs
 from deskgym.task_suites.hooks.waits import POLL
 from deskgym.task_suites.importers.spider2v import config
@@ -31,6 +32,7 @@ _BUSY = 30.0  # seconds that upstream gives a kernel
 _SETTINGS = {"ServerApp": {"ip": "localhost"}}
 """The name that upstream's server has in its addresses, by which a task asks for one."""
 _STARTED = 120.0  # seconds
+_QUIET = 2.0  # seconds
 _KERNEL = 'curl -s -m 5 http://127.0.0.1:8888/api/kernels | grep -q \'"execution_state": "idle"\''
 
 
@@ -124,10 +126,25 @@ def _menu(*path: str, runs: bool = False) -> Play:
 
     def script(screen: Screen) -> Iterator[BurstOrProgram]:
         yield from macros["jupyterlab.run_all"](screen) if runs else macros["jupyterlab.menu"](screen, list(path))
+        if runs:
+            _await_idle(screen)
         yield from macros["jupyterlab.save"](screen)
         yield [Action("done")]
 
     return script
+
+
+def _await_idle(screen: Screen) -> None:
+    """Return when the status bar has said for a while that the kernel is idle: it counts cells out of sight too."""
+    since, until = None, time.monotonic() + _STARTED
+    while since is None or time.monotonic() - since < _QUIET:
+        if not screen.find_all(role="static", name="*| Idle"):
+            since = None
+        else:
+            since = since or time.monotonic()
+        if time.monotonic() > until:
+            raise SetupError(f"the kernel did not end within {_STARTED:g} s")
+        time.sleep(POLL)
 
 
 def _serve(options: str, shows: str, screen: Screen) -> Iterator[BurstOrProgram]:

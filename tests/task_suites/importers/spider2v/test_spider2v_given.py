@@ -1,10 +1,13 @@
 """What is loaded from the given upstream files."""
 
 import json
+import shutil
 from collections import Counter
 
+import numpy as np
 import pytest
 
+from deskgym.task_suites import load_suite
 from deskgym.task_suites.importers import spider2v
 from deskgym.task_suites.importers.spider2v.collection import derived_instruction
 
@@ -50,6 +53,31 @@ def test_every_given_value_is_kept(collection):
 def test_files_that_upstream_lacks_are_named(collection):
     missing = {name for task in collection.tasks for name in task.missing}
     assert missing == {"evaluation_examples/examples/superset/all_databases.sql"}
+
+
+@pytest.mark.parametrize(
+    ("task", "file"),
+    [
+        ("dbt/8ff98608", "jaffle_shop.zip"),
+        ("dbt/8ff98608", "jaffle_shop.duckdb"),
+        ("dbt/7b81c78d", "raw_orders.csv"),
+        ("excel/1e8df695", ".xlsx"),
+        ("jupyter/de41e397", "film_actor.csv"),
+    ],
+)
+def test_a_given_task_without_one_of_its_files_is_not_drawn(collection, upstream, tmp_path, task, file):
+    """A missing archive, gold, table or database: its task alone does not run, and says what it lacks."""
+    record = collection[task]
+    for task_id in (record.id, record.counterpart):
+        place = tmp_path / "evaluation_examples/examples" / task_id
+        shutil.copytree(upstream / "evaluation_examples/examples" / task_id, place)
+    for lost in (tmp_path / "evaluation_examples/examples" / record.id).glob(f"*{file}"):
+        lost.unlink()
+    source = load_suite("data_engineering", source="spider2v", source_path=str(tmp_path))
+    told = source.describe(record.id)["reasons"]
+    assert told and all(f"{file} is not in this copy" in reason for reason in told), told
+    assert source.describe(record.counterpart)["supported"]
+    assert source.draw(np.random.default_rng(0)).id == record.counterpart
 
 
 def test_lists(collection, upstream):

@@ -334,26 +334,29 @@ def test_corrections_are_said_in_the_notes(tmp_path, monkeypatch):
 # Upstream's own
 
 
-@pytest.mark.slow
-@pytest.mark.sandbox
-@pytest.mark.parametrize("script", ["oracle", "noop", "one cell off"])
-def test_a_given_task_about_a_workbook(upstream, script):
-    """Its oracle types formulas into Calc; what nobody has saved is saved before the evaluation."""
+@pytest.fixture(scope="module")
+def env(upstream):
     if missing_packages(("libreoffice-calc", "libreoffice-gtk3")):
         pytest.skip("LibreOffice Calc is not installed")
-    env = gym.make(
+    made = gym.make(
         "deskgym/DataEngineering-v0", source="spider2v", source_path=str(upstream), task="excel/1e8df695",
         action="code", observation=("instruction",),
     )  # fmt: skip
-    try:
-        env.reset(seed=0)
-        inner = env.unwrapped
-        actions = {"oracle": inner.oracle, "noop": lambda: iter([inner.done])}.get(script)
-        for action in actions() if actions else inner.attempt(script):
-            if action == to_pyautogui(Action("press", keys=("ctrl", "s"))):
-                continue  # forgets to save
-            _, reward, terminated, truncated, info = env.step(action)
-        assert terminated or truncated
-        assert info["verdict"]["error"] is None and reward == (script == "oracle"), info["verdict"]
-    finally:
-        env.close()
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("script", ["oracle", "noop", "one cell off"])
+def test_a_given_task_about_a_workbook(env, script):
+    """Its oracle types formulas into Calc; what nobody has saved is saved before the evaluation."""
+    env.reset(seed=0)
+    inner = env.unwrapped
+    actions = {"oracle": inner.oracle, "noop": lambda: iter([inner.done])}.get(script)
+    for action in actions() if actions else inner.attempt(script):
+        if action == to_pyautogui(Action("press", keys=("ctrl", "s"))):
+            continue  # forgets to save
+        _, reward, terminated, truncated, info = env.step(action)
+    assert terminated or truncated
+    assert info["verdict"]["error"] is None and reward == (script == "oracle"), info["verdict"]
