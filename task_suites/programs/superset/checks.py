@@ -33,24 +33,32 @@ _USUAL = (
 """Settings that change what a chart shows; a task that names none of them wants them empty."""
 
 
-def _take(start: Start, **arguments: Any) -> Mapping[str, Any]:
+def _take(start: Start, may: list[str] | None = None, **arguments: Any) -> Mapping[str, Any]:
     base: Callable[..., Mapping[str, Any]] = diff.__dict__["baseline"]
     return {
-        **base(start, companion="superset", ignore=_BOOKKEEPING),
+        **base(start, companion="superset", ignore=_BOOKKEEPING + (may or [])),
         **base(start, companion="superset", database=DATABASE),
     }
 
 
 @with_baseline(_take)
-def changed(final: FinalState, changes: list[Change], warehouse: list[Change] | None = None) -> Outcome:
+def changed(
+    final: FinalState, changes: list[Change], warehouse: list[Change] | None = None, may: list[str] | None = None
+) -> Outcome:
     """Just these rows have changed in Superset's own database and in the warehouse; see ``sql.diff``.
 
     What Superset notes by itself does not count. The one who makes a chart, a dashboard or a dataset is its owner.
+
+    Args:
+        final: the final state.
+        changes: of Superset's own database.
+        warehouse: those of the warehouse.
+        may: columns that one way to do the task changes and another one does not, such as ``slices.params``.
     """
     owned = [
         Change(insert=_OWNERS[c.insert], row={"user_id": 1}, count=c.count) for c in changes if c.insert in _OWNERS
     ]
-    passed, message = _outcome(diff(final, [*changes, *owned], companion="superset", ignore=_BOOKKEEPING))
+    passed, message = _outcome(diff(final, [*changes, *owned], companion="superset", ignore=_BOOKKEEPING + (may or [])))
     kept, rest = _outcome(diff(final, warehouse or [], companion="superset", database=DATABASE))
     return passed and kept, f"{message}; warehouse: {rest}"
 
@@ -84,14 +92,23 @@ def chart(final: FinalState, name: str, type: str, dataset: str, form: dict[str,
 
 def query_of(final: FinalState, dataset: str, rows: list[dict[str, Any]]) -> Outcome:
     """A virtual dataset's query is of the table orders, and gives these rows, in any order."""
+    return _gives(final, "SELECT sql FROM tables WHERE table_name = ?", dataset, rows)
+
+
+def saved_query(final: FinalState, name: str, rows: list[dict[str, Any]]) -> Outcome:
+    """One query of SQL Lab is saved under this name; it is of the table orders, and gives these rows, in any order."""
+    return _gives(final, "SELECT sql FROM saved_query WHERE label = ?", name, rows)
+
+
+def _gives(final: FinalState, where: str, name: str, rows: list[dict[str, Any]]) -> Outcome:
     superset = final.companions["superset"]
-    found = superset.sql("SELECT sql FROM tables WHERE table_name = ?", [dataset])
+    found = superset.sql(where, [name])
     if len(found) != 1 or not re.search(r"(?i)\bfrom\s+(public\.)?orders\b", found[0]["sql"] or ""):
-        return False, f"the dataset {dataset!r} is {found}; right is a query of the table orders"
+        return False, f"{name!r} is {found}; right is one query of the table orders"
     try:
         given = superset.sql(found[0]["sql"].rstrip("; \n"), database=DATABASE)
     except ServiceError as error:
-        raise CheckFailed(f"the query of {dataset!r}: {error}") from None
+        raise CheckFailed(f"the query of {name!r}: {error}") from None
     return _same(given, rows)
 
 
@@ -144,6 +161,7 @@ CHECKS: Mapping[str, Callable[..., Outcome]] = {
     "superset.changed": changed,
     "superset.chart": chart,
     "superset.query_of": query_of,
+    "superset.saved_query": saved_query,
     "superset.downloaded": downloaded,
 }
 """By the names that task files use."""

@@ -27,8 +27,32 @@ def busy_number(by: str, value: str, least: int, shift: int) -> int:
     return next((row["orders"] for row in busy(by, least, shift) if row[by] == value), 0)
 
 
+def busy_total(least: int, shift: int) -> int:
+    """How many orders of at least so many units there are, once ``shift`` has changed the units."""
+    return sum(row["orders"] for row in busy("region", least, shift))
+
+
+def cells(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """Rows without the names of their columns."""
+    return [list(row.values()) for row in rows]
+
+
+def typed(rows: list[list[Any]]) -> str:
+    """Rows as one types them into a sheet: Tab between the cells of a row, Return after it."""
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def length(rows: list[Any]) -> int:
+    """How many rows there are."""
+    return len(rows)
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "superset.column_count": column_count,
     "superset.busy": busy,
     "superset.busy_number": busy_number,
+    "superset.busy_total": busy_total,
+    "superset.cells": cells,
+    "superset.typed": typed,
+    "superset.length": length,
 }

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.episode import Bursts, Element, Screen
 from deskgym.envs.errors import SetupError
-from deskgym.task_suites.programs.chromium.macros import fill, go
+from deskgym.task_suites.programs.chromium.macros import go
 from deskgym.task_suites.programs.toolkits import scripts
 
 _TIMEOUT, _POLL = 60.0, 0.1
@@ -43,6 +44,16 @@ def pick(screen: Screen, box: str, value: str, nth: int = 0, seconds: float = 0.
     find(text="")
 
 
+def _pick_shown(screen: Screen, box: str, value: str) -> Bursts:
+    """Choose from a list that comes from the server; again where the value that was typed has not been offered yet."""
+    for seconds in (1.5, 3.0, 6.0, 12.0):
+        yield from pick(screen, box, value, seconds=seconds)
+        with suppress(SetupError):
+            screen.find(name=f"*{value}*", timeout=4.0)
+            return
+    raise SetupError(f"{box!r} does not take {value!r}")
+
+
 def dimension(screen: Screen, box: str, column: str) -> Bursts:
     """Add a column to one of a chart's boxes, by the plus in it."""
     yield from _open(screen, box)
@@ -65,7 +76,7 @@ def save_chart(screen: Screen, name: str = "", dashboard: str = "") -> Bursts:
     yield [scripts.click(_find(screen, "SAVE", "push button"))]
     _find(screen, "Save chart", "dialog")
     if name:
-        yield from fill(screen, "Name", name)
+        yield from put(screen, "Name", name)
     if dashboard:
         yield from pick(screen, "Select a dashboard", dashboard, seconds=2.0)
     yield from press(screen, "SAVE")
@@ -73,8 +84,17 @@ def save_chart(screen: Screen, name: str = "", dashboard: str = "") -> Bursts:
 
 
 def of_row(screen: Screen, row: str, button: str) -> Bursts:
-    """Press a button that comes after a text, such as the bin in a list's row."""
-    yield [scripts.click(_after(screen, row, button))]
+    """Press a button that comes after a text, such as the bin in a list's row.
+
+    Chromium at times keeps the elements of a list's rows to itself until the page is loaded again.
+    """
+    for _ in range(6):
+        if found := _after(screen, row, button, 6.0):
+            yield [scripts.click(found)]
+            return
+        yield [Action("press", keys=("ctrl", "r"))]
+        _find(screen, row)
+    raise SetupError(f"no {button!r} comes after {row!r}")
 
 
 def filter_(screen: Screen, column: str, value: str) -> Bursts:
@@ -94,8 +114,8 @@ def write(screen: Screen, text: str, nth: int = 0) -> Bursts:
 def query(screen: Screen, sql: str) -> Bursts:
     """Run a query in SQL Lab, in the warehouse."""
     yield from page(screen, "/sqllab/", "RUN")
-    yield from pick(screen, "Select database or type to search databases", "Warehouse", seconds=1.5)
-    yield from pick(screen, "Select schema or type to search schemas", "public", seconds=1.5)
+    yield from _pick_shown(screen, "Select database or type to search databases", "Warehouse")
+    yield from _pick_shown(screen, "Select schema or type to search schemas", "public")
     yield from write(screen, sql)
     yield [Action("wait", seconds=1.0), scripts.click(_find(screen, "RUN", "push button"))]
     _find(screen, "DOWNLOAD TO CSV")
@@ -112,9 +132,9 @@ def confirm(screen: Screen, button: str) -> Bursts:
 def dataset(screen: Screen, table: str) -> Bursts:
     """Choose a table of the warehouse on the page of new datasets."""
     yield from page(screen, "/dataset/add/", "CANCEL")
-    yield from pick(screen, "Select database or type to search databases", "Warehouse", seconds=1.5)
-    yield from pick(screen, "Select schema or type to search schemas", "public", seconds=1.5)
-    yield from pick(screen, "Select table or type to search tables", table, seconds=1.5)
+    yield from _pick_shown(screen, "Select database or type to search databases", "Warehouse")
+    yield from _pick_shown(screen, "Select schema or type to search schemas", "public")
+    yield from _pick_shown(screen, "Select table or type to search tables", table)
     _find(screen, "CREATE DATASET AND CREATE CHART")
 
 
@@ -141,17 +161,22 @@ def download(screen: Screen) -> Bursts:
     yield from press(screen, "DOWNLOAD TO CSV", "link", "*.csv*")
 
 
-def title(screen: Screen, title: str, slug: str) -> Bursts:
-    """Fill in a dashboard's title and slug, and save them."""
-    _find(screen, "Basic information", "heading")
-    yield from fill(screen, "Title", title)
-    yield from fill(screen, "URL slug", slug)
+def put(screen: Screen, name: str, text: str) -> Bursts:
+    """Replace the text of a field. A dialog that is not yet filled from the server forgets what was typed."""
+    for _ in range(5):
+        yield scripts.fill(_find(screen, name, "entry"), text, end="")
+        with suppress(SetupError):
+            screen.find(role="entry", name=name, text=text, timeout=4.0)
+            return
+    raise SetupError(f"the field {name!r} does not keep {text!r}")
+
+
+def save_query(screen: Screen, name: str) -> Bursts:
+    """Save SQL Lab's query under a name."""
+    yield from press(screen, "SAVE", shows="Save query")
+    yield scripts.fill(screen.find(role="entry", text="Untitled Query*", timeout=_TIMEOUT), name, end="")
+    screen.find(role="entry", text=name, timeout=_TIMEOUT)
     yield from confirm(screen, "SAVE")
-
-
-def publish(screen: Screen) -> Bursts:
-    """Press a dashboard's word Draft."""
-    yield from press(screen, "Draft", "static", "Published")
 
 
 def connect(screen: Screen, host: str, name: str) -> Bursts:
@@ -159,10 +184,10 @@ def connect(screen: Screen, host: str, name: str) -> Bursts:
     yield from page(screen, "/databaseview/list/", "+ DATABASE")
     yield from press(screen, "+ DATABASE", shows="default-icon PostgreSQL")
     yield from press(screen, "default-icon PostgreSQL", shows="e.g. 5432")
-    yield from fill(screen, "e.g. 127.0.0.1", host)
+    yield from put(screen, "e.g. 127.0.0.1", host)
     yield scripts.fill(_find(screen, "e.g. 5432"), "5432", end="")
-    yield from fill(screen, "e.g. world_population", "superset")
-    yield from fill(screen, "e.g. Analytics", "superset")
+    yield from put(screen, "e.g. world_population", "superset")
+    yield from put(screen, "e.g. Analytics", "superset")
     yield scripts.fill(_find(screen, "e.g. [*][*][*][*][*][*][*][*]"), "superset", end="")
     yield scripts.fill(screen.find(role="entry", text="PostgreSQL", timeout=_TIMEOUT), name, end="")
     screen.find(role="entry", text=name, timeout=_TIMEOUT)
@@ -179,7 +204,8 @@ def _until(met: Callable[[], bool], complaint: str) -> None:
 def _open(screen: Screen, box: str) -> Bursts:
     """Open what the plus in a box opens. What was added before may still move the box, so a click can miss it."""
     for _ in range(5):
-        yield [scripts.click(_after(screen, box, "plus-small")), Action("wait", seconds=1.0)]
+        if plus := _after(screen, box, "plus-small", _TIMEOUT):
+            yield [scripts.click(plus), Action("wait", seconds=1.0)]
         if screen.find_all(role="page tab", name="SIMPLE"):
             return
     raise SetupError(f"the box {box!r} does not open")
@@ -196,16 +222,16 @@ def _save(screen: Screen) -> Bursts:
     _until(lambda: not screen.find_all(role="page tab", name="SIMPLE"), "the box that has popped up stays")
 
 
-def _after(screen: Screen, label: str, name: str) -> Element:
-    """The first element of a name after a label."""
-    deadline = Deadline(_TIMEOUT)
+def _after(screen: Screen, label: str, name: str, timeout: float) -> Element | None:
+    """The first element of a name after a label; None where none comes."""
     _find(screen, label)
+    deadline = Deadline(timeout)
     while True:
         elements = list(screen.elements())
         start = next((k for k, element in enumerate(elements) if element.name == label), len(elements))
-        found = [element for element in elements[start:] if element.name == name]
+        found = next((element for element in elements[start:] if element.name == name), None)
         if found or deadline.over:
-            return found[0] if found else _find(screen, name)
+            return found
         time.sleep(_POLL)
 
 
@@ -229,8 +255,8 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
     "superset.edit_metric": edit_metric,
     "superset.save_dataset": save_dataset,
     "superset.download": download,
-    "superset.title": title,
-    "superset.publish": publish,
+    "superset.put": put,
+    "superset.save_query": save_query,
     "superset.connect": connect,
 }
 """By the names that task files use."""

@@ -15,9 +15,10 @@ ENTER = """
 import http.cookiejar, json, os, urllib.error, urllib.request
 root, jar = "http://127.0.0.1:8088", http.cookiejar.CookieJar()
 browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-def ask(path, data=None, headers=None):
+def ask(path, data=None, headers=None, method=None):
     sent = None if data is None else json.dumps(data).encode()
-    request = urllib.request.Request(root + path, sent, {"Content-Type": "application/json", **(headers or {})})
+    headers = {"Content-Type": "application/json", **(headers or {})}
+    request = urllib.request.Request(root + path, sent, headers, method=method)
     try:
         answer = browser.open(request, timeout=60)
         return answer.status, answer.read().decode()
@@ -31,11 +32,14 @@ for path in ("/var/lib/deskgym-superset", "/opt/deskgym/superset", "/var/lib/des
     print("file", os.path.exists(path))
 print("entered", ask("/enter/known/")[0], ask("/enter/known/")[0], ask("/enter/..%2fsecret/")[0])
 for uri in (
-    "sqlite:////var/lib/deskgym-superset/superset.db", "shillelagh://",
+    "sqlite:////var/lib/deskgym-superset/superset.db", "shillelagh://", "shillelagh+safe://", "gsheets://", "superset://",
     "postgresql://postgres@127.0.0.1:5432/superset", "postgresql://nobody@/superset?host=/var/lib/deskgym-postgresql/run",
 ):
     status, text = ask("/api/v1/database/", {"database_name": uri, "sqlalchemy_uri": uri})
     print("database", status)
+    print("changed", ask("/api/v1/database/1", {"sqlalchemy_uri": uri}, method="PUT")[0])
+asked = {"engine": "gsheets", "configuration_method": "dynamic_form", "parameters": {"catalog": {}}, "driver": "apsw"}
+print("asked", ask("/api/v1/database/validate_parameters/", asked)[0])
 for sql in (
     "SELECT pg_read_file('/var/lib/deskgym-superset/key')",
     "COPY orders TO PROGRAM 'id'",
@@ -130,8 +134,8 @@ def test_an_administrator_of_superset_does_not_reach_its_own_data(env):
     known(env)
     said = env.step(FORGE)[0]["feedback"].split("\n")
     assert said[:3] == ["file False"] * 3 and said[3] == "entered 200 403 404"
-    statuses = [int(line.split()[1]) for line in said[4:11]]
-    assert len(statuses) == 7 and all(400 <= status <= 500 for status in statuses), said
+    statuses = [int(line.split()[1]) for line in said[4:22]]
+    assert len(statuses) == 18 and all(400 <= status <= 500 for status in statuses), said
     verdict = env.step("DONE")[4]["verdict"]
     assert verdict["score"] == 0 and verdict["error"] is None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from flask import Flask, abort, redirect, request
 from flask.sessions import SecureCookieSessionInterface
 from flask_login import login_user
+from sqlalchemy.engine.url import URL
 
 HOME = Path("/var/lib/deskgym-superset")
 SECRET_KEY = (HOME / "key").read_text()
@@ -22,6 +23,13 @@ LANGUAGES: dict = {}
 OVERRIDE_HTTP_HEADERS = {
     "Content-Security-Policy": "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'self'"
 }
+
+
+def DB_CONNECTION_MUTATOR(uri: URL, params: dict, *_: object) -> tuple[URL, dict]:  # noqa: N802 - Superset's name
+    """Connect to PostgreSQL only: other dialects, such as ``shillelagh+safe``, read files or ask the net."""
+    if uri.drivername not in ("postgresql", "postgresql+psycopg2"):
+        raise PermissionError(f"{uri.drivername} cannot be connected here; postgresql can")
+    return uri, params
 
 
 def _episode() -> str:
