@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from deskgym.task_suites import SUITES, option_names, option_owners
+from deskgym.task_suites.suites import ENTRIES
 
 if TYPE_CHECKING:
     import gymnasium
@@ -38,9 +39,8 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
 def add_env(parser: argparse.ArgumentParser, *, record: bool = True) -> None:
     """What an environment is made with."""
     parser.add_argument("--machine", default="sandbox", help="kind of machine (default: sandbox)")
-    parser.add_argument(
-        "--action", help="computer (default), code or discrete; without a screen, and for spider2v, code"
-    )
+    code = ", ".join(f"for {source}" for entry in ENTRIES for source in entry.code_scripts)
+    parser.add_argument("--action", help=f"computer (default), code or discrete; without a screen, and {code}, code")
     parser.add_argument(
         "--observation",
         metavar="A,B",

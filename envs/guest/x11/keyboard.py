@@ -32,7 +32,7 @@ class Keyboard:
         self._stale = True
 
     async def _find(self, symbols: Iterable[int]) -> None:
-        """Bind keysyms that no key has to spare keycodes, as far as there are some; ``symbols`` are keysyms."""
+        """Bind keysyms that no key has to spare keycodes, while there are spare ones; ``symbols`` are keysyms."""
         if self._stale:
             self._stale = False
             self._keymap.load()
