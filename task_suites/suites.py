@@ -88,6 +88,7 @@ ENTRIES = (
             "sqlite",
             "duckdb",
             "dbt",
+            "dlt",
             "warehouse",
             "mariadb",
         ),

@@ -40,6 +40,18 @@ path = "/home/user/shop/dbt_project.yml"
 open(path, "a").write("on-run-end: create or replace table order_log as select * from raw_orders\\n")
 """
 
+FILLED_BY_HAND = """
+import glob, subprocess
+file = glob.glob("/home/user/ingest/*.csv")[0]
+code = f'''
+import duckdb
+base = duckdb.connect("/home/user/ingest/shop.duckdb")
+base.execute("create schema landing")
+base.execute("create table landing.orders as select * from read_csv_auto('{file}')")
+'''
+print(subprocess.run(["/opt/deskgym/env/dlt/bin/python", "-c", code], capture_output=True, text=True))
+"""
+
 
 def make(task, action="code"):
     return gym.make(
@@ -90,6 +102,20 @@ def test_a_cheat_beside_the_right_model_is_seen(incremental):
     assert terminated and info["verdict"]["score"] == 0
     wrong = [check["name"] for check in info["verdict"]["checks"] if check["outcome"] != "pass"]
     assert "dbt.changes" in wrong
+
+
+@pytest.mark.sandbox
+def test_a_pipeline_is_judged_by_what_it_loads_elsewhere():
+    env = make("dlt/merge")
+    try:
+        env.reset(seed=3)
+        observation, *_ = env.step(FILLED_BY_HAND)
+        assert "returncode=0" in observation["feedback"]
+        *_, info = env.step("DONE")
+        outcomes = [check["outcome"] for check in info["verdict"]["checks"]]
+        assert outcomes == ["pass", "pass", "fail"] and info["verdict"]["score"] == 0, info["verdict"]
+    finally:
+        env.close()
 
 
 @pytest.mark.sandbox
