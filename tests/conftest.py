@@ -1,8 +1,8 @@
 """What all tests share: which need a sandbox or a virtual machine, what CI samples, and what it runs twice.
 
 Tests are skipped where a program, a library, a sandbox or a virtual machine is missing, with the reason; in CI they
-fail. There some long tests take a random third of their cases, and a test that fails runs once more at the end, alone:
-what passes then is printed as flaky, and few may.
+fail. There the slow tests of a random half of the files run, some long tests take a random third of their cases, and a
+test that fails runs once more at the end, alone: what passes then is printed as flaky, and few may.
 """
 
 import os
@@ -102,13 +102,26 @@ def sampled():
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """With ``--dist loadgroup`` the tests of a file run in one process, and so do all that start virtual machines."""
+def pytest_collection_modifyitems(config, items):
+    """Sample the slow tests by the run's seed.
+
+    With ``--dist loadgroup`` the tests of a file run in one process, and so do all that start virtual machines.
+    """
+    left_out = [item for item in items if item.get_closest_marker("slow") and not file_is_sampled(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if item.get_closest_marker("qemu"):
             item.add_marker(pytest.mark.xdist_group("qemu"))
         elif not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def file_is_sampled(item):
+    """Whether the slow tests of a test's file run; the same for all of the file, whose fixtures are expensive."""
+    seed = os.environ[SAMPLE]
+    return seed == "all" or random.Random(f"{seed} {item.nodeid.partition('::')[0]}").random() < 0.5
 
 
 def pytest_report_header():
