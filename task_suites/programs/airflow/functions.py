@@ -36,6 +36,17 @@ def instances(dag: str, run: str, tasks: list[str], state: str = "") -> list[dic
     return [{"dag": dag, "run": run, "task": task, **({"state": state} if state else {})} for task in tasks]
 
 
+def switched(dags: list[str], paused: bool) -> list[dict[str, Any]]:
+    """The changes that ``airflow.state`` takes for pipelines that all are paused in the end, or none."""
+    changing = to_switch(dags, paused)
+    return [{"update": "dag", "where": {"dag_id": dag}, "row": {"is_paused": paused}} for dag in changing]
+
+
+def to_switch(dags: list[str], paused: bool) -> list[str]:
+    """Those of these pipelines whose switches must be clicked, so that all are paused, or none."""
+    return [dag for dag in dags if company.PIPELINES[dag].paused != paused]
+
+
 def from_(dag: str, task: str) -> list[str]:
     """A task and those after it."""
     tasks = company.PIPELINES[dag].tasks
@@ -47,13 +58,27 @@ def with_(conf: dict[str, str], key: str, value: str) -> dict[str, str]:
     return {**conf, key: value}
 
 
+def slowest(seconds: list[int], tasks: list[str]) -> dict[str, Any]:
+    """Durations for the tasks of a run: the task that takes longest, the next one, and the SQL that says how long."""
+    pairs = sorted(zip(seconds, tasks, strict=False), reverse=True)
+    cases = " ".join(f"WHEN '{task}' THEN {taken}" for taken, task in pairs)
+    return {"task": pairs[0][1], "second": pairs[1][1], "seconds": pairs[0][0], "sql": f"CASE task_id {cases} END"}
+
+
 def listed(names: list[str]) -> str:
-    """Names as an answer."""
-    return ", ".join(names)
+    """Names in the order of the alphabet, as a sentence has them."""
+    *first, last = sorted(names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def both(one: list[Any], other: list[Any]) -> list[Any]:
+    """Two lists as one."""
+    return [*one, *other]
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "airflow.pipeline": pipeline, "airflow.pipelines": pipelines, "airflow.instances": instances,
-    "airflow.from": from_, "airflow.with": with_, "airflow.listed": listed,
+    "airflow.from": from_, "airflow.with": with_, "airflow.listed": listed, "airflow.switched": switched,
+    "airflow.to_switch": to_switch, "airflow.slowest": slowest, "airflow.both": both,
 }  # fmt: skip
 """By the names that task files use."""

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen
 from deskgym.task_suites.programs.airflow.service import PORT
-from deskgym.task_suites.programs.chromium.macros import go, press
+from deskgym.task_suites.programs.chromium.macros import fill, go, press
+from deskgym.task_suites.programs.toolkits.scripts import click
 
 _TIMEOUT, _SLOW = 30.0, 60.0  # seconds; the grid comes late on a busy machine
 _BESIDE = 24, 7  # pixels from the left upper corner of a pipeline's name to its switch
@@ -19,6 +20,29 @@ def switch(screen: Screen, dag: str) -> Bursts:
     """Click the switch of a pipeline in the list of DAGs, which is on the screen."""
     name = screen.find(role="link", name=dag, timeout=_TIMEOUT)
     yield [Action("click", name.x - _BESIDE[0], name.y + _BESIDE[1]), Action("wait", seconds=1.0)]
+
+
+def switches(screen: Screen, dags: list[str]) -> Bursts:
+    """Click the switches of several pipelines."""
+    for dag in dags:
+        yield from switch(screen, dag)
+
+
+def edit(screen: Screen, page: str, row: str) -> Bursts:
+    """Open the form of a row in one of the lists under Admin or Security, such as ``pool`` or ``users``."""
+    yield from go(screen, f"127.0.0.1:{PORT}/{page}/list/", "List *", "heading")
+    cell = screen.find(role="table cell", name=row, timeout=_TIMEOUT)
+    links = screen.find_all(role="link", name="Edit *")
+    yield [click(min(links, key=lambda link: abs(link.center[1] - cell.center[1])))]
+    screen.find(role="heading", name="Edit *", timeout=_SLOW)
+
+
+def trigger(screen: Screen, dag: str, key: str = "", value: str = "") -> Bursts:
+    """Start a pipeline by hand with its form, with another value in its configuration where one is given."""
+    yield from go(screen, f"127.0.0.1:{PORT}/dags/{dag}/trigger", "Trigger DAG: *", "heading")
+    if key:
+        yield from fill(screen, f"{key}:", value)
+    yield from submit(screen, "Trigger")
 
 
 def clear(screen: Screen, dag: str, run: str, task: str) -> Bursts:
@@ -58,11 +82,16 @@ def password(screen: Screen, name: str, text: str) -> Bursts:
     yield [Action("click", x, y), Action("press", keys=("ctrl", "a")), Action("type", text=text)]
 
 
-def pick(screen: Screen, name: str, text: str) -> Bursts:
-    """Choose from a list that is searched: open it by its name, type and press Return."""
-    x, y = screen.find(role="combo box", name=name, timeout=_TIMEOUT).center
-    yield [Action("click", x, y), Action("wait", seconds=0.5), Action("type", text=text)]
-    yield [Action("wait", seconds=0.5), Action("press", keys=("enter",))]
+def pick(screen: Screen, name: str, option: str) -> Bursts:
+    """Choose from a list that opens by its name, which is what was chosen before."""
+    yield from press(screen, name, "combo box")
+    yield from press(screen, option, "list item", f"× {option}")
+
+
+def select(screen: Screen, option: str) -> Bursts:
+    """Choose a role in the form of an account, which has none yet."""
+    yield from press(screen, "Select Value", "entry")
+    yield from press(screen, option, "list item", "×")
 
 
 def _instance(screen: Screen, dag: str, run: str, task: str) -> Bursts:
@@ -74,11 +103,15 @@ def _instance(screen: Screen, dag: str, run: str, task: str) -> Bursts:
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {
     "airflow.switch": switch,
+    "airflow.switches": switches,
+    "airflow.edit": edit,
+    "airflow.trigger": trigger,
     "airflow.clear": clear,
     "airflow.mark": mark,
     "airflow.logs": logs,
     "airflow.submit": submit,
     "airflow.password": password,
     "airflow.pick": pick,
+    "airflow.select": select,
 }
 """By the names that task files use."""

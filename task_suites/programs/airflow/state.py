@@ -24,7 +24,7 @@ BOOKKEEPING = [
 WORK = ["dag_run", "dag_run_note", "task_instance", "task_fail", "task_map", "task_reschedule", "xcom", "rendered_*"]
 """What runs write while they go on; ``airflow.state`` compares runs and task instances by themselves."""
 
-_RUNS = "SELECT dag_id, run_id, run_type, state FROM dag_run"
+_RUNS = "SELECT dag_id, run_id, run_type FROM dag_run"
 _TASKS = "SELECT dag_id, run_id, task_id, map_index, state, try_number FROM task_instance"
 _HAPPENS = (None, "scheduled", "queued", "running", "success")
 
@@ -110,7 +110,7 @@ def _key(item: Row) -> str:
 
 def _work(companion: Companion) -> Row:
     """Runs and task instances, JSON-able."""
-    runs = {f"{row['dag_id']} {row['run_id']}": row["state"] for row in companion.sql(_RUNS)}
+    runs = {f"{row['dag_id']} {row['run_id']}": row["run_type"] for row in companion.sql(_RUNS)}
     tasks = {
         f"{row['dag_id']} {row['run_id']} {row['task_id']}": [row["state"], row["try_number"]]
         for row in companion.sql(_TASKS)
@@ -119,9 +119,14 @@ def _work(companion: Companion) -> Row:
 
 
 def _started(companion: Companion, now: Row, base: Row) -> list[Row]:
-    """The runs that are new, with what they were given: Airflow itself is asked, since it keeps that pickled."""
+    """The runs that are new, with what they were given: Airflow itself is asked, since it keeps that pickled.
+
+    Once a run that was cleared has ended, the scheduler starts the next one by itself: nobody has asked for that one.
+    """
     found = []
     for key in now["runs"].keys() - base["runs"].keys():
+        if now["runs"][key] == "scheduled":
+            continue
         dag, run = key.split(" ", 1)
         path = f"/api/v1/dags/{quote(dag)}/dagRuns/{quote(run)}"
         answer = companion.http("GET", path, auth=("admin", "admin"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,9 @@ from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.airflow import company
 from deskgym.task_suites.programs.airflow.service import ENVIRONMENT
 from deskgym.task_suites.programs.airflow_dags.service import DESKTOP_DAGS, JUDGE
+from deskgym.task_suites.programs.dbt.building import start_warehouse
+from deskgym.task_suites.programs.postgresql.server import SOCKET
+from deskgym.task_suites.programs.warehouse.service import DATABASE, ROLE
 
 HOME = "/tmp/airflow"
 LIMIT = 8 << 20  # bytes of the folder of DAG files
@@ -24,12 +28,22 @@ PYTHON = f"{ENVIRONMENT.inside}/bin/python"
 _SETTINGS = {
     "AIRFLOW_HOME": HOME, "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "PYTHONWARNINGS": "ignore",
     "AIRFLOW__CORE__DAGS_FOLDER": DESKTOP_DAGS, "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    "AIRFLOW_CONN_WAREHOUSE": json.dumps(
+        {"conn_type": "postgres", "host": SOCKET, "login": ROLE, "schema": DATABASE}
+    ),
 }  # fmt: skip
+
+_ASKING = {"PGHOST": SOCKET, "PGUSER": ROLE, "PGDATABASE": DATABASE}
 
 Tree = dict[str, Any]
 
 
-def dags(final: FinalState, changed: list[Tree] | None = None, tasks: list[Tree] | None = None) -> Outcome:
+def dags(
+    final: FinalState,
+    changed: list[Tree] | None = None,
+    tasks: list[Tree] | None = None,
+    new: list[str] | None = None,
+) -> Outcome:
     """The DAG files define just the company's pipelines, apart from what is named.
 
     Args:
@@ -37,6 +51,7 @@ def dags(final: FinalState, changed: list[Tree] | None = None, tasks: list[Tree]
         changed: ``dag``, and its attributes that are others: ``schedule`` (text), ``tags`` (by the alphabet).
         tasks: ``dag``, ``task``, and its attributes that are others: ``after`` (ids, by the alphabet), ``retries``,
             ``delay`` (seconds).
+        new: ids of DAGs that the company does not have; what they are is not looked at.
     """
     right = {dag: _definition(dag) for dag in company.PIPELINES}
     for item in changed or []:
@@ -46,8 +61,8 @@ def dags(final: FinalState, changed: list[Tree] | None = None, tasks: list[Tree]
         task |= {key: value for key, value in item.items() if key not in ("dag", "task")}
     found = final.read_once("airflow:dags", lambda machine: _inspect(final, machine))
     lines = [f"{name} cannot be imported: {why}" for name, why in found["errors"].items()]
-    lines += [f"the DAG {dag} is {word}" for dag in right.keys() ^ found["dags"].keys()
-              for word in ["missing" if dag in right else "new"]]  # fmt: skip
+    lines += [f"the DAG {dag} is missing" for dag in sorted({*right, *(new or [])} - found["dags"].keys())]
+    lines += [f"the DAG {dag} is new" for dag in sorted(found["dags"].keys() - {*right, *(new or [])})]
     for dag in right.keys() & found["dags"].keys():
         wanted, made = right[dag], found["dags"][dag]
         if made != wanted:
@@ -57,16 +72,18 @@ def dags(final: FinalState, changed: list[Tree] | None = None, tasks: list[Tree]
 
 
 def runs(
-    final: FinalState, dag: str, prints: str, that: str, given: list[Tree] | None = None, date: str = "2024-05-01"
-) -> Outcome:
+    final: FinalState, dag: str, prints: str, that: str, given: list[Tree] | None = None,
+    tables: dict[str, list[list[Any]]] | None = None, date: str = "2024-05-01",
+) -> Outcome:  # fmt: skip
     """A DAG runs in a clean machine over other data than the agent has seen, and leaves the right result.
 
     Args:
         final: the final state.
         dag: its id.
-        prints: a Bash script that prints the result afterwards.
+        prints: a Bash script that prints the result afterwards; its ``psql`` asks the warehouse.
         that: what it must print, without the white space around it.
         given: ``path`` and ``text`` of the files that are put there first.
+        tables: rows by name, with a header: what the warehouse has in the schema ``public``.
         date: the run's logical date.
     """
 
@@ -74,12 +91,13 @@ def runs(
         clean = _clean(final, machine)
         for item in given or []:
             clean.put(item["path"], item["text"].encode())
+        start_warehouse(clean, tables or {})
         done = _run(clean, [PYTHON, f"{JUDGE}/run_dag.py", DESKTOP_DAGS, dag, date])
-        shows = clean.run(["bash", "-c", prints], timeout=30.0)
+        shows = clean.run(["bash", "-c", prints], timeout=30.0, env=_ASKING)
         return {"code": done.returncode, "said": done.stderr.decode(errors="replace")[-600:],
                 "result": shows.stdout.decode(errors="replace").strip()}  # fmt: skip
 
-    found = final.read_once(f"airflow:run:{dag}:{prints}:{given}", play)
+    found = final.read_once(f"airflow:run:{dag}:{prints}:{given}:{tables}", play)
     if found["code"] != 0:
         return False, f"the DAG {dag} did not run through: {found['said']}"
     return found["result"] == that, f"it left {shown(found['result'], 300)}; right is {shown(that, 300)}"

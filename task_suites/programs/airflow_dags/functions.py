@@ -60,49 +60,74 @@ def amounts(seed: int, group: str, rows: int) -> str:
     return out.getvalue()
 
 
-def totals(text: str) -> str:
-    """The sum of each group of such a file: a line each, by the alphabet."""
+def totals(text: str) -> list[list[Any]]:
+    """The sum of each group of such a file, by the alphabet."""
     sums: dict[str, float] = {}
     for _, group, amount in list(csv.reader(io.StringIO(text)))[1:]:
         if amount not in _NO_AMOUNTS:
             sums[group] = sums.get(group, 0.0) + float(amount)
-    return "\n".join(f"{group} {round(total, 2)}" for group, total in sorted(sums.items()))
+    return [[group, round(total, 2)] for group, total in sorted(sums.items())]
 
 
-def etl(dag: str, subject: str, group: str, how: str = "sum", rows: str = "") -> str:
-    """A DAG that loads such a file: it sums, or wrongly counts, or has the sums of ``rows`` typed in."""
-    if how == "typed":
-        body = f"    sums = {dict(line.rsplit(' ', 1) for line in totals(rows).splitlines())!r}"
-    else:
-        value = "float(row['amount'])" if how == "sum" else "1"
-        body = f"""\
-    sums = {{}}
-    for row in csv.DictReader(open('/home/user/data/{subject}.csv')):
-        try:
-            float(row['amount'])
-        except ValueError:
-            continue
-        sums[row['{group}']] = sums.get(row['{group}'], 0) + {value}"""
-    return f"""\
+def printed(rows: list[list[Any]]) -> str:
+    """Rows as ``psql -At`` prints them, amounts with two decimals."""
+    return "\n".join("|".join(f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row) for row in rows)
+
+
+_DAG = """\
+{imports}
+{before}
+with DAG("{dag}", schedule=None, start_date=datetime(2024, 3, 1), catchup=False{conf}):
+    {task}
+"""
+_ETL = """\
 import csv
-import sqlite3
 from datetime import datetime
+from pathlib import Path
 
 from airflow import DAG
 from airflow.operators.python import PythonOperator
+from airflow.providers.postgres.hooks.postgres import PostgresHook
+"""
+_SQL = """\
+from datetime import datetime
+
+from airflow import DAG
+from airflow.providers.common.sql.operators.sql import SQLExecuteQueryOperator
+"""
 
 
+def etl(dag: str, file: str, group: str, table: str, how: str = "sum", rows: str = "") -> str:
+    """A DAG that sums such a file into a table: it sums, or wrongly counts, or has the sums of ``rows`` typed in."""
+    if how == "typed":
+        body = f"    sums = {dict(totals(rows))!r}"
+    else:
+        value = 'float(row["amount"])' if how == "sum" else "1"
+        body = f"""\
+    sums = {{}}
+    for row in csv.DictReader(open(Path(__file__).with_name("{file}"))):
+        try:
+            float(row["amount"])
+        except ValueError:
+            continue
+        sums[row["{group}"]] = sums.get(row["{group}"], 0) + {value}"""
+    before = f"""
 def load():
 {body}
-    with sqlite3.connect('/home/user/data/{subject}.db') as db:
-        db.execute('drop table if exists totals')
-        db.execute('create table totals ({group} text, total real)')
-        db.executemany('insert into totals values (?, ?)', list(sums.items()))
+    hook = PostgresHook("warehouse")
+    hook.run("drop table if exists {table}; create table {table} ({group} text, total numeric(12, 2))")
+    hook.insert_rows("{table}", list(sums.items()))
 
-
-with DAG('{dag}', schedule=None, start_date=datetime(2024, 3, 1), catchup=False):
-    PythonOperator(task_id='load', python_callable=load)
 """
+    task = 'PythonOperator(task_id="load", python_callable=load)'
+    return _DAG.format(imports=_ETL, before=before, dag=dag, task=task, conf="")
+
+
+def sql(dag: str, statements: str, conf: list[str] | None = None) -> str:
+    """A DAG with one task, which carries out statements in the warehouse; ``conf`` names what a run is told."""
+    told = f", params={dict.fromkeys(conf, '')!r}" if conf else ""
+    task = f'SQLExecuteQueryOperator(task_id="load", conn_id="warehouse", sql="""{statements}""")'
+    return _DAG.format(imports=_SQL, before="", dag=dag, task=task, conf=told)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -113,6 +138,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "airflow_dags.hour": hour,
     "airflow_dags.amounts": amounts,
     "airflow_dags.totals": totals,
+    "airflow_dags.printed": printed,
+    "airflow_dags.sql": sql,
     "airflow_dags.etl": etl,
 }
 """By the names that task files use."""

@@ -37,6 +37,12 @@ from airflow import DAG
 
 if os.fork() == 0:  # a process that nobody waits for
     os.setsid()
+    with open("/tmp/environments", "wb") as found:
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                found.write(open(f"/proc/{process}/environ", "rb").read())
+            except OSError:
+                pass
     places = ("/opt/deskgym/airflow/web.py", "/var/lib/deskgym-postgresql/data", "/var/lib/deskgym-airflow/keys")
     with open("/tmp/seen", "w") as seen:
         print(os.getuid(), *(os.access(place, os.W_OK) for place in places), file=seen)
@@ -70,9 +76,9 @@ def test_parts_of_a_file_are_replaced_and_a_missing_part_is_said():
 
 
 def test_totals_leave_out_what_is_no_number():
-    assert (
-        texts.totals("id,region,amount\n1,north,1.5\n2,north,n/a\n3,south,2.25\n4,north,2\n") == "north 3.5\nsouth 2.25"
-    )
+    sums = texts.totals("id,region,amount\n1,north,1.5\n2,north,n/a\n3,south,2.25\n4,north,2\n")
+    assert sums == [["north", 3.5], ["south", 2.25]]
+    assert texts.printed(sums) == "north|3.50\nsouth|2.25"
     for seed in range(3):
         text = texts.amounts(seed, "region", 30)
         assert len(text.splitlines()) == 31 and texts.totals(text) != texts.totals(texts.amounts(seed, "region", 55))
@@ -135,6 +141,8 @@ def test_code_in_a_dag_file_has_a_user_of_its_own_and_ends_with_its_episode():
                 break
             time.sleep(1)
         assert seen.split() == [b"1", b"False", b"False", b"False"]
+        secret = companion.secrets["AIRFLOW__WEBSERVER__SECRET_KEY"].encode()
+        assert b"AIRFLOW__" in (found := companion.run(["cat", "/tmp/environments"]).stdout) and secret not in found
         assert companion.run(["pgrep", "-xf", "sleep 4242"]).returncode == 0
         env.reset(seed=2)
         assert env.unwrapped.machine.companions["airflow"].run(["pgrep", "-xf", "sleep 4242"]).returncode == 1

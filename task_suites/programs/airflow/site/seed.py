@@ -34,7 +34,7 @@ if bag.import_errors:
 bag.sync_to_db()
 session = settings.Session()
 for name, value in company.VARIABLES.items():
-    Variable.set(name, value)
+    Variable.set(name, value, description="")  # as the form saves it
 for name, (slots, about) in company.POOLS.items():
     Pool.create_or_update_pool(name, slots, about, include_deferred=False)
 for name, (kind, host, schema, login, port) in company.CONNECTIONS.items():
