@@ -148,6 +148,7 @@ class App:
         environment: variables of evaluation scripts.
         after_setup: raises SetupError where a task's setup did not leave what it should.
         corrections: by the id of a task or of its counterpart.
+        makes: names of files that upstream's snapshot lacks, and that the app has own data for.
         lacks: all that keeps a task from running here.
         attempts: the oracle and the wrong attempts of a task.
     """
@@ -165,6 +166,7 @@ class App:
     environment: Mapping[str, str] = field(default_factory=dict)
     after_setup: Callable[[Stage], None] | None = None
     corrections: Mapping[str, Correction] = field(default_factory=dict)
+    makes: tuple[str, ...] = ()
     lacks: Callable[[UpstreamTask], Iterable[str]] = nothing_lacks
     attempts: Callable[[UpstreamTask, Mode], Attempts] = no_attempts
 

@@ -85,10 +85,12 @@ def outside_needs(record: UpstreamTask) -> list[str]:
     return list(needed)
 
 
-def missing_files(record: UpstreamTask) -> list[str]:
-    """Why a task lacks files, one reason a file."""
+def missing_files(record: UpstreamTask, made: Iterable[str] = ()) -> list[str]:
+    """Why a task lacks files, one reason a file; those whose names are among ``made`` are no reason."""
     found = []
     for name in record.missing:
+        if Path(name).name in made:
+            continue
         absent = " (upstream's own snapshot does not have it)" if name.endswith(ABSENT_UPSTREAM) else ""
         found.append(f"its file {name} is not in this copy{absent}")
     return found

@@ -41,7 +41,7 @@ def reasons(record: UpstreamTask) -> list[str]:
     outside = [f"needs {need}" for need in outside_needs(record)]
     if app is None and record.app in PROGRAMS:
         outside.insert(0, f"needs {PROGRAMS[record.app]}")
-    found = [*outside, *missing_files(record), *_unknown(record, app)]
+    found = [*outside, *missing_files(record, app.makes if app else ()), *_unknown(record, app)]
     if app is not None and not outside:
         found += app.lacks(record)
     elif not outside:
@@ -83,6 +83,8 @@ def convert(record: UpstreamTask, mode: Mode, instruction: str | None = None) ->
         record = replace(mended, notes=(*record.notes, f"corrected: {correction.why}"))
     if mode == "corrected":
         record = replace(record, notes=(*record.notes, *_mended(record)))
+    own = [f"own data: {name} is not in this copy; deskgym makes it" for name in record.missing]
+    record = replace(record, notes=(*record.notes, *own))
     attempts = app.attempts(record, mode)
     text = record.instruction if instruction is None else instruction
     return Task(
@@ -121,7 +123,7 @@ def has_oracle(record: UpstreamTask, mode: Mode) -> bool:
     """Whether there is a script that solves it."""
     app = find_app(record.app)
     return (
-        app is not None and not reasons(record) and not record.missing and app.attempts(record, mode).oracle is not None
+        app is not None and not reasons(record) and app.attempts(record, mode).oracle is not None
     )
 
 
