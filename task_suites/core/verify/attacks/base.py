@@ -18,6 +18,8 @@ OTHERS = 12
 """How many other seeds are looked at for instances that differ."""
 _PATH = re.compile(r"/home/user/[\w./ -]*\w")
 
+ROOM = 20_000  # characters of texts in a code action, which has 65,536
+
 Texts = Iterator[str]
 """What an attack does: texts of the code action, such as Python, ``"DONE"`` or ``"ANS 1"``."""
 Play = Callable[[Callable[[Any], Iterator[Any]]], Texts]
@@ -55,6 +57,16 @@ class Target:
         """All texts and numbers of its hooks, checks and parameters: those that it starts with, and the right ones."""
         parts = Parts().of([getattr(self.task, "hooks", ()), getattr(self.task, "evaluator", ()), self.task.params])
         return list(dict.fromkeys(_texts(parts)))
+
+    @cached_property
+    def short_texts(self) -> list[str]:
+        """Those of ``texts`` for which a code action has room, in their order."""
+        found, room = [], ROOM
+        for text in self.texts:
+            if (needed := len(repr(text)) + 2) <= room:
+                found.append(text)
+                room -= needed
+        return found
 
     @cached_property
     def paths(self) -> list[str]:

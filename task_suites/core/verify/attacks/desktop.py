@@ -20,21 +20,21 @@ def _of(name: str, function: str, **arguments: Any) -> Attack:
 @attack("impostor", lambda target: bool(target.programs))
 def impostor(target: Target, play: Play) -> Texts:
     """End the program, and show another of the same name that says all that a check could want to read."""
-    yield target.inside("impostor", names=list(target.programs), texts=target.texts[:200])
+    yield target.inside("impostor", names=list(target.programs), texts=target.short_texts)
     yield "DONE"
 
 
 @attack("forged channel")
 def channel(target: Target, play: Play) -> Texts:
     """Take ports, sockets and bus names over, and answer on them with all that a check could want to read."""
-    yield target.inside("forge_channel", texts=target.texts[:200])
+    yield target.inside("forge_channel", texts=target.short_texts)
     yield "DONE"
 
 
 @attack("module of the program", lambda target: bool(target.programs))
 def module(target: Target, play: Play) -> Texts:
     """Have the program load code of one's own while it runs, and say all that a check could want to read."""
-    yield target.inside("load_module", texts=target.texts[:200])
+    yield target.inside("load_module", texts=target.short_texts)
     yield "DONE"
 
 
