@@ -124,7 +124,7 @@ def test_nothing_lies_over_the_first_screen(env):
     env.reset(seed=1)
     roles = Counter(element.role for element in env.unwrapped.screen.find_all())
     assert not roles["dialog"] and not roles["alert"] and not roles["notification"]
-    assert env.unwrapped.screen.find_all(role="push button", name="trash")  # one beside each chart
+    assert env.unwrapped.screen.find(role="push button", name="trash", timeout=20)  # one beside each chart
 
 
 @pytest.mark.slow
