@@ -23,6 +23,7 @@ SERVER = textwrap.dedent("""
             url = urllib.parse.urlsplit(self.path)
             query = dict(urllib.parse.parse_qsl(url.query))
             if url.path == "/slow":
+                open("/tmp/slow", "w").close()
                 time.sleep(float(query["seconds"]))
             if url.path == "/news":
                 self.send_response(200)
