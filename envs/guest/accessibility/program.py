@@ -103,8 +103,8 @@ class Program:
         self.done.clear()
         if self.application.follows:
             now = time.monotonic()
-            if damage is not None:
-                self._recent.add(damage, now)
+            if everything or damage is not None:
+                self._recent.add(screen if damage is None else damage, now)
             damage = self._recent.take(now)
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
         self._answers = self._walk.window.answered if self._walk is not None else 0
