@@ -260,7 +260,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if ledger is None:
         raise ValueError("--check reads the ledger; leave out the other options")
     if isinstance(source, Describes):  # a published benchmark has tasks that do not run here
-        tasks = [task for task in tasks if source.describe(task)["supported"]]
+        tasks = [task for task in tasks if source.describe(task).get("supported", True)]
     reasons = {task: reason for task in tasks if (reason := _reason(arguments, source, ledger, task))}
     versions = {} if arguments.strict_versions else _other_versions(source, ledger, set(tasks) - set(reasons))
     if arguments.json:
