@@ -11,7 +11,7 @@ from deskgym.agents.base import EpisodeResult
 from deskgym.agents.loading import make_agent
 from deskgym.agents.rollout import rollout
 from deskgym.task_suites.core.verify.attempts import SKIPPED, Attempt, AttemptReport
-from deskgym.workers import run_jobs
+from deskgym.workers import stream_jobs
 
 if TYPE_CHECKING:
     import gymnasium
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHARES = 4
 """Into how many shares each worker's work is cut at least: they are done at different times."""
 SHARE = 60
-"""How many attempts a share has at most: what is done is reported, and kept, share by share."""
+"""How many attempts a share has at most: each share begins with an environment of its own."""
 
 MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
 
@@ -44,12 +44,7 @@ def verify(
         return
     size = min(SHARE, -(-len(attempts) // (workers * SHARES)))
     shares = [attempts[k : k + size] for k in range(0, len(attempts), max(1, size))]
-    for reports in run_jobs(partial(_play_share, make_env, resets, seed), shares, workers):
-        yield from reports
-
-
-def _play_share(make_env: MakeEnv, resets: int, seed: int, attempts: Sequence[Attempt]) -> list[AttemptReport]:
-    return list(_play_all(make_env, resets, seed, attempts))
+    yield from stream_jobs(partial(_play_all, make_env, resets, seed), shares, workers)
 
 
 def _play_all(

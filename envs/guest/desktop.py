@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest.config import GuestConfig
@@ -12,7 +13,8 @@ from deskgym.envs.guest.errors import StartFailed
 from deskgym.envs.guest.processes import Reaper, process_table, uid_of
 from deskgym.envs.guest.services import Service, first_line
 from deskgym.envs.guest.undumpable import make_undumpable
-from deskgym.envs.guest.x11.framebuffer import Box, Framebuffer, union
+from deskgym.envs.guest.x11.boxes import Box, added, around
+from deskgym.envs.guest.x11.framebuffer import Framebuffer
 from deskgym.envs.guest.x11.server import XServer
 
 if TYPE_CHECKING:
@@ -55,8 +57,8 @@ class Desktop:
         self.manager: Service | None = None  # of a desktop that is ours, as the next
         self.settings: SettingsManagerWatch | None = None
         self._config, self._reaper = config, reaper
-        self._unreported: Box | None = None
-        self._unread: Box | None = None  # what has changed since the elements were read
+        self._unreported: tuple[Box, ...] = ()
+        self._unread: tuple[Box, ...] = ()  # what has changed since the elements were read
         self._begun = time.perf_counter()
 
     def _mark(self, name: str) -> None:
@@ -154,21 +156,21 @@ class Desktop:
         """Which parts of the desktop have ended, with their last words; empty when none has."""
         return "; ".join(str(s.failure("ended")) for s in self.services if s.ended.done())
 
-    def note_change(self, box: Box | None) -> None:
-        """Keep in mind that this part of the screen has changed."""
-        if box is not None:
-            self._unread = box if self._unread is None else union(self._unread, box)
-            self._unreported = box if self._unreported is None else union(self._unreported, box)
+    def note_change(self, boxes: Iterable[Box]) -> None:
+        """Keep in mind that these parts of the screen have changed."""
+        more = tuple(boxes)
+        self._unread = added(self._unread, more)
+        self._unreported = added(self._unreported, more)
 
     def take_report(self) -> Box | None:
         """The part of the screen that has changed since the last report."""
-        box, self._unreported = self._unreported, None
-        return box
+        boxes, self._unreported = self._unreported, ()
+        return around(boxes)
 
-    def take_change(self) -> Box | None:
-        """The part of the screen that has changed since the last call."""
-        box, self._unread = self._unread, None
-        return box
+    def take_change(self) -> tuple[Box, ...]:
+        """The parts of the screen that have changed since the last call."""
+        boxes, self._unread = self._unread, ()
+        return boxes
 
     def _describe_environment(self, glx: bool) -> None:
         runtime = self._config.runtime_dir

@@ -12,7 +12,7 @@ from deskgym.envs.guest.step import ELEMENT_DEADLINE, ElementsRequest, StepReque
 if TYPE_CHECKING:
     from deskgym.envs.guest.accessibility.search import App
     from deskgym.envs.guest.desktop import Desktop
-    from deskgym.envs.guest.x11.framebuffer import Box
+    from deskgym.envs.guest.x11.boxes import Box
 
 
 async def perform(desktop: Desktop, **message: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ async def perform(desktop: Desktop, **message: Any) -> dict[str, Any]:
         """Read the elements while the screen is watched: afterwards only what changed since is left to read."""
         nonlocal early
         if elements is not None:
-            early = asyncio.get_running_loop().create_task(read(desktop, elements))
+            early = asyncio.get_running_loop().create_task(read(desktop, elements, early=True))
 
     answer["settled"], answer["loading"] = True, False
     if settle is not None:
@@ -74,13 +74,13 @@ async def read_elements(desktop: Desktop, **message: Any) -> dict[str, Any]:
     return await read(desktop, ElementsRequest(**message))
 
 
-async def read(desktop: Desktop, request: ElementsRequest) -> dict[str, Any]:
+async def read(desktop: Desktop, request: ElementsRequest, early: bool = False) -> dict[str, Any]:
     """The visible accessible elements: an ``ElementsReading`` as its message."""
     desktop.see()
-    box = desktop.take_change()
-    damage: Any = "all" if request.fresh else (None if box is None else tuple(_rectangle(box) or ()))
+    boxes = desktop.take_change()
+    damage: Any = "all" if request.fresh else tuple((a, b, c - a, d - b) for a, b, c, d in boxes)
     deadline = request.deadline or ELEMENT_DEADLINE
-    found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=request.limit)
+    found = await desktop.reader.read(deadline=deadline, damage=damage, max_elements=request.limit, early=early)
     texts = [
         (role, name, text or value, ref)
         for role, name, text, value, ref in zip(
@@ -137,4 +137,4 @@ async def wait_change(desktop: Desktop, timeout: float = 0.25) -> dict[str, Any]
     """Wait until something on the screen changes that nobody was told of yet, at most ``timeout`` seconds."""
     screen = desktop.screen
     end = time.monotonic() + min(timeout, 60.0)
-    return {"changed": await screen.connection.until(lambda: screen.damage.changed is not None, end)}
+    return {"changed": await screen.connection.until(lambda: bool(screen.damage.changed), end)}

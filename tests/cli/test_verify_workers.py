@@ -1,10 +1,13 @@
 """Verifying in several processes."""
 
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import partial
 
 import psutil
@@ -14,7 +17,7 @@ from fake_suite import FakeSource
 from deskgym.cli.verifying import verify
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.task_suites.core.verify.attempts import attempts_of
-from deskgym.workers import run_jobs
+from deskgym.workers import run_jobs, stream_jobs
 
 
 def test_workers_find_the_same():
@@ -34,6 +37,20 @@ def test_stopping_early_leaves_no_worker():
     next(running)
     running.close()
     assert not multiprocessing.active_children()
+
+
+def count_and_hang(number):
+    yield from range(number)
+    time.sleep(60)
+
+
+def one_then_death(item):
+    yield item
+    os._exit(3)
+
+
+def one_that_is_local(item):
+    yield lambda: item  # cannot be sent
 
 
 @pytest.mark.parametrize("by_error", [False, True])
@@ -59,6 +76,17 @@ def test_stopping_early_ends_no_process_of_the_caller(by_error):
         for process in multiprocessing.active_children():
             process.kill()
             process.join()
+
+
+def test_results_of_a_job_come_while_it_works():
+    with closing(stream_jobs(count_and_hang, [3, 3], workers=2)) as running:
+        assert sorted(next(running) for _ in range(6)) == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("job", "error"), [(one_then_death, BrokenProcessPool), (one_that_is_local, AttributeError)])
+def test_what_ends_a_job_is_said(job, error):
+    with pytest.raises(error):
+        list(stream_jobs(job, [1, 2], workers=2))
 
 
 SLOW_TO_IMPORT = """

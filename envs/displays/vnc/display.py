@@ -18,7 +18,8 @@ from deskgym.envs.displays.vnc.input import VncInput
 from deskgym.envs.displays.vnc.protocol import CURSOR, ENCODINGS, whole
 from deskgym.envs.errors import MachineError
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.guest.x11.background_motion import BackgroundMotion, inside
+from deskgym.envs.guest.x11.background_motion import BackgroundMotion
+from deskgym.envs.guest.x11.boxes import inside
 
 POINTERS = ("auto", "server", "client")
 FRESH = 0.005

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.extras import needs_extra
-from deskgym.envs.guest.x11.framebuffer import Box, union
+from deskgym.envs.guest.x11.boxes import Box, union
 
 with needs_extra("vnc", "VNC needs"):
     from vncdotool.const import AuthTypes, Encoding  # type: ignore[import-untyped]

@@ -98,14 +98,18 @@ class Program:
             # Something not heard of before has appeared: its place in the tree is unknown.
             self._stale = True
 
-    def start(self, bus: Bus, screen: Rect, text_limit: int, damage: Rect | None, everything: bool) -> None:
+    def note(self, damage: tuple[Rect, ...]) -> None:
+        """Note what has changed, for the next reading."""
+        now = time.monotonic()
+        for rect in damage:
+            self._recent.add(rect, now)
+
+    def start(self, bus: Bus, screen: Rect, text_limit: int, damage: tuple[Rect, ...], everything: bool) -> None:
         """Begin a reading of what ``damage`` and events may have changed, or of everything."""
         self.done.clear()
         if self.application.follows:
-            now = time.monotonic()
-            if everything or damage is not None:
-                self._recent.add(screen if damage is None else damage, now)
-            damage = self._recent.take(now)
+            self.note((screen,) if everything else damage)
+            damage = self._recent.take(time.monotonic())
         self._changed = self._changed or (self._walk is not None and self._walk.changed)
         self._answers = self._walk.window.answered if self._walk is not None else 0
 
@@ -121,7 +125,7 @@ class Program:
         else:
             begin()
 
-    def _begin(self, walk: Walk, damage: Rect | None, everything: bool) -> None:
+    def _begin(self, walk: Walk, damage: tuple[Rect, ...], everything: bool) -> None:
         self._walk, self._answers = walk, 0
         full = everything or self._stale
         walk.everything, walk.damage = everything or not self.root.children, damage
@@ -129,7 +133,7 @@ class Program:
         dirty, self._dirty = set(self._dirty), {}
         walk.dirty = dirty
         walk.window.on_idle = lambda: self._answered(walk, full)
-        if not full and (dirty or damage is not None):
+        if not full and (dirty or damage):
             walk.revisit(self.root, damage, dirty)
         # Even with nothing to read: the answer comes after all events that the program has sent before it.
         walk.start(self.root, full)
@@ -152,7 +156,7 @@ class Program:
             walk.asked.clear()
             walk.seen.clear()  # what has moved to another parent since is read there
             walk.full = walk.everything = False
-            walk.revisit(self.root, None, dirty)
+            walk.revisit(self.root, (), dirty)
         if not walk.window.open:
             self.done.set()
 

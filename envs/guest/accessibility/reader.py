@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from deskgym.envs.guest.accessibility.actions import Hands, split_ref, within
@@ -116,30 +116,41 @@ class AccessibilityReader(Hands):
             program.event(path, member, detail)
 
     async def read(
-        self, *, deadline: float = 0.5, damage: Rect | Literal["all"] | None = "all", max_elements: int = 4096
+        self,
+        *,
+        deadline: float = 0.5,
+        damage: Sequence[Rect] | Literal["all"] = "all",
+        max_elements: int = 4096,
+        early: bool = False,
     ) -> Elements:
         """The elements that are SHOWING and VISIBLE and have a part on the screen.
 
         Args:
             deadline: seconds after which what is there is returned, with ``cut`` saying what is missing.
-            damage: what of the screen has changed since the last read, as (x, y, width, height); None for nothing;
-                "all" reads everything again.
+            damage: what of the screen has changed since the last read, each part as (x, y, width, height); none for
+                nothing; "all" reads everything again.
             max_elements: most rows.
+            early: the next reading follows at once: what would have to be read again then is left to it.
 
         Returns:
             The elements: the very object of the last read when nothing has changed, so leave it as it is.
         """
         async with self._reading:
-            return await self._read(time.monotonic() + deadline, damage, max_elements)
+            return await self._read(time.monotonic() + deadline, damage, max_elements, early)
 
-    async def _read(self, until: float, damage: Rect | Literal["all"] | None, limit: int) -> Elements:
-        area = None if isinstance(damage, str) else damage
+    async def _read(
+        self, until: float, damage: Sequence[Rect] | Literal["all"], limit: int, early: bool = False
+    ) -> Elements:
+        areas = () if isinstance(damage, str) else tuple(damage)
         patience = min(until, time.monotonic() + _PATIENCE)
         listing = asyncio.ensure_future(self._list())
         # Known programs are asked while the registry lists them: when nothing has changed that is all.
+        later = [each for each in self._programs.values() if early and each.application.follows and damage != "all"]
         for program in self._programs.values():
-            if program.introduction is None:
-                program.start(self._bus, self.screen, self.text_limit, area, damage == "all")
+            if program in later:
+                program.note(areas)
+            elif program.introduction is None:
+                program.start(self._bus, self.screen, self.text_limit, areas, damage == "all")
         try:
             await asyncio.wait([listing], timeout=max(until - time.monotonic(), 0))
         except asyncio.CancelledError:
@@ -152,12 +163,14 @@ class AccessibilityReader(Hands):
             cuts.append(f"the registry failed: {listing.exception()}")
         else:
             changed = self._update(listing.result())
-        known = self._programs.values()
+        known = [program for program in self._programs.values() if program not in later]
         await _all_done([p for p in known if not p.hung and p.empty < _EMPTY], until)
         await _all_done([p for p in known if p.hung and p.empty < _EMPTY], patience)
         if self._bus.lost:
             raise self._bus.error()
         for name, program in list(self._programs.items()):
+            if program in later:
+                continue
             changed = program.end() or changed
             if program.gone:
                 del self._programs[name]
@@ -198,7 +211,7 @@ class AccessibilityReader(Hands):
             return
         program.root.name = program.application.name
         program.introduction = None
-        program.start(self._bus, self.screen, self.text_limit, None, True)
+        program.start(self._bus, self.screen, self.text_limit, (), True)
 
     async def _pid(self, name: str) -> int:
         return int((await self._bus.call(*_BUS, "GetConnectionUnixProcessID", "s", name))[0])
@@ -350,7 +363,7 @@ class AccessibilityReader(Hands):
         while True:
             self._event.clear()
             left = until - time.monotonic()
-            await self.read(deadline=max(min(left, deadline / 10), 0.05), damage="all" if silent else None)
+            await self.read(deadline=max(min(left, deadline / 10), 0.05), damage="all" if silent else ())
             programs = [p for p in self._programs.values() if app is None or is_program(p.application, app)]
             for program in programs:
                 for window in program.root.children:

@@ -11,6 +11,8 @@ FOLLOWS = 0.5
 """Seconds after a change of the pixels by which Chromium's tree has mostly followed."""
 HEARD = 5.0
 """Seconds after a change for which an event tells that the tree may have followed only now: a busy machine's has."""
+PATIENCE = 0.5
+"""Damage is read again for an event once it is older by this part of its age: at 0.5, 0.75, 1.1, 1.7 s ..."""
 _MOST = 16
 
 
@@ -18,7 +20,12 @@ _MOST = 16
 class _Damage:
     rect: Rect
     at: float
+    read: float
     unread: bool = True
+
+    def due(self, now: float) -> bool:
+        """Whether it is to be read; what must wait stays unread."""
+        return self.unread and (now - self.at <= FOLLOWS or now - self.read >= PATIENCE * (self.read - self.at))
 
 
 class RecentDamage:
@@ -35,25 +42,26 @@ class RecentDamage:
         """Note that the screen has changed there."""
         while self._damages and now - self._damages[0].at > HEARD and not self._damages[0].unread:
             self._damages.popleft()
+        covered = [damage for damage in self._damages if cover(damage.rect, rect) == rect]
+        for damage in covered:
+            self._damages.remove(damage)
         if len(self._damages) == _MOST:
             oldest = self._damages.popleft()
             self._damages[0].rect = cover(self._damages[0].rect, oldest.rect)
             self._damages[0].unread = True
-        self._damages.append(_Damage(rect, now))
+        self._damages.append(_Damage(rect, now, now))
 
     def event(self, now: float) -> None:
         """Note that the program has sent an event."""
         for damage in self._damages:
             damage.unread = damage.unread or now - damage.at <= HEARD
 
-    def take(self, now: float) -> Rect | None:
-        """The area to read now; of what the tree may not have followed yet, the next call tells again."""
-        area: Rect | None = None
-        for damage in self._damages:
-            if damage.unread:
-                area = damage.rect if area is None else cover(area, damage.rect)
-                damage.unread = now - damage.at < FOLLOWS
-        return area
+    def take(self, now: float) -> tuple[Rect, ...]:
+        """What to read now; of what the tree may not have followed yet, the next call tells again."""
+        due = [damage for damage in self._damages if damage.due(now)]
+        for damage in due:
+            damage.unread, damage.read = now - damage.at < FOLLOWS, now
+        return tuple(dict.fromkeys(damage.rect for damage in due))
 
 
 def cover(a: Rect, b: Rect) -> Rect:

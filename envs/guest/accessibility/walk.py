@@ -137,7 +137,7 @@ class Walk:
         self.full = True  # all that is found is read again, known or not
         self.seen: set[tuple[str, bytes]] = set()
         self.asked: set[Node] = set()
-        self.damage: Rect | None = None
+        self.damage: tuple[Rect, ...] = ()
         self.everything = True  # cells of a large table too are read again wherever they are
         self.stamps: dict[bytes, int] = {}  # object path -> how many answers had come when its state came
         self.dirty: set[bytes] = set()
@@ -164,7 +164,7 @@ class Walk:
             return
         self._on_children(root, data, at, end)
 
-    def revisit(self, root: Node, damage: Rect | None, dirty: set[bytes]) -> None:
+    def revisit(self, root: Node, damage: tuple[Rect, ...], dirty: set[bytes]) -> None:
         """Read again what ``damage`` or an event (``dirty``: object paths) may have changed.
 
         What changed visibly was damaged, unless it takes no room; what appears lies in its parent or is announced; what
@@ -194,9 +194,9 @@ class Walk:
         """Whether damage or an event may have changed a known node."""
         if self.everything or node.path in self.dirty or node.role == DOCUMENT_WEB:
             return True  # Chromium sends no event for a page's new name, and its tab is damaged, not the page
-        if self.damage is None or is_leaf(node):
+        if not self.damage or is_leaf(node):
             return False
-        return intersects(node.rect, self.damage) or not node.raw[2] or not node.raw[3]
+        return not node.raw[2] or not node.raw[3] or any(intersects(node.rect, each) for each in self.damage)
 
     def visit(self, node: Node) -> None:
         """Read one node (once per walk)."""

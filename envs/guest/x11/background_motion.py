@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deskgym.envs.guest.x11.framebuffer import Box, union
+from deskgym.envs.guest.x11.boxes import Box, area_of, inside, overlap, union
 
 IDLE_AFTER = 0.15
 """Seconds after the last input from which on what changes is taken for a thing that changes by itself."""
@@ -66,18 +66,3 @@ class BackgroundMotion:
                 return
         self._things = [known for known in self._things if now - known.last < FORGET][-MEMORY + 1 :]
         self._things.append(_Thing(box, 1, now))
-
-
-def overlap(a: Box, b: Box) -> bool:
-    """Whether they have a pixel in common."""
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def inside(a: Box, b: Box) -> bool:
-    """Whether ``a`` lies in ``b``, give or take a pixel."""
-    return a[0] >= b[0] - 1 and a[1] >= b[1] - 1 and a[2] <= b[2] + 1 and a[3] <= b[3] + 1
-
-
-def area_of(box: Box) -> int:
-    """Its size in pixels."""
-    return (box[2] - box[0]) * (box[3] - box[1])

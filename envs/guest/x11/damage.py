@@ -13,8 +13,9 @@ from typing import Any
 from Xlib.ext import damage
 
 from deskgym.envs.guest.x11.background_motion import BackgroundMotion
+from deskgym.envs.guest.x11.boxes import Box, added, around
 from deskgym.envs.guest.x11.connection import XConnection
-from deskgym.envs.guest.x11.framebuffer import Box, Framebuffer, union
+from deskgym.envs.guest.x11.framebuffer import Framebuffer
 
 
 class DamageWatch:
@@ -30,7 +31,7 @@ class DamageWatch:
         self, connection: XConnection, loop: asyncio.AbstractEventLoop, pixels: Framebuffer | None = None
     ) -> None:
         self.last = 0.0
-        self.changed: Box | None = None
+        self.changed: tuple[Box, ...] = ()
         self.watching = False
         self._x, self._loop, self._pixels = connection, loop, pixels
         self._last_input = 0.0
@@ -53,10 +54,10 @@ class DamageWatch:
         """When the last input happened."""
         return self._last_input
 
-    def take(self) -> Box | None:
-        """The box of what changed since the last call."""
-        box, self.changed = self.changed, None
-        return box
+    def take(self) -> tuple[Box, ...]:
+        """The boxes of what changed since the last call."""
+        boxes, self.changed = self.changed, ()
+        return boxes
 
     def _on_damage(self, event: Any) -> None:
         if not self._rearming:  # only what is new is reported until the reported area is subtracted
@@ -64,11 +65,12 @@ class DamageWatch:
             self._loop.call_later(0.0 if self.watching else 0.02, self.rearm)
         area = event.area
         painted = (area.x, area.y, area.x + area.width, area.y + area.height)
-        box = painted if self._pixels is None else self._pixels.changed(painted)
+        boxes = [painted] if self._pixels is None else self._pixels.changed(painted)
+        box = around(boxes)
         if box is None:
             return
         now = time.monotonic()
-        self.changed = box if self.changed is None else union(self.changed, box)
+        self.changed = added(self.changed, boxes)
         if self.background.counts(box, now, now - self._last_input):
             self.last = now
 

@@ -7,14 +7,15 @@ import os
 import struct
 from dataclasses import dataclass
 
-Box = tuple[int, int, int, int]  # left, top, right, bottom
+from deskgym.envs.guest.x11.boxes import Box
 
 _XWD = struct.Struct(">25I")
 """The header of X's window dump format, version 7 (X11/XWDFile.h); Xvfb writes it with the high byte first."""
 
 _COLOR_ENTRY = 12
 _PIXEL = 4  # bytes
-_EXACT_ROWS = 64  # of up to so many changed rows the changed columns are looked for too
+_EXACT_ROWS = 64  # of up to so many changed rows in a band the changed columns are looked for too
+_GAP = 8  # unchanged rows that a band may have: those between lines of text
 
 
 @dataclass(frozen=True)
@@ -79,37 +80,45 @@ class Framebuffer:
             os.close(fd)
         self._seen: bytearray | None = None
 
-    def changed(self, box: Box) -> Box | None:
-        """The part of ``box`` whose pixels are not what they were at the last call; None if all are."""
+    def changed(self, box: Box) -> list[Box]:
+        """The parts of ``box`` whose pixels are not what they were at the last call, from top to bottom."""
         layout = self.layout
         left, top = max(box[0], 0), max(box[1], 0)
         right, bottom = min(box[2], layout.width), min(box[3], layout.height)
         if left >= right or top >= bottom:
-            return None
+            return []
         if self._seen is None:
             self._seen = bytearray(self._now)
-            return left, top, right, bottom
+            return [(left, top, right, bottom)]
         seen, now = self._seen, self._now
         at, size = top * layout.line + left * _PIXEL, (right - left) * _PIXEL
         if seen.startswith(now[at : (bottom - 1) * layout.line + right * _PIXEL], at):  # compares, and copies nothing
-            return None
+            return []
         starts = range(at, bottom * layout.line, layout.line)
         changed = [at for at in starts if not seen.startswith(now[at : at + size], at)]
-        if not changed:
-            return None
-        columns = []
-        for at in changed:
-            before, after = seen[at : at + size], bytes(now[at : at + size])
+        return [self._take(seen, band, left, right) for band in _bands(changed, layout.line * (_GAP + 1))]
+
+    def _take(self, seen: bytearray, band: list[int], left: int, right: int) -> Box:
+        """Note the pixels of changed rows, which begin at these bytes; where they have changed."""
+        size, line, columns = (right - left) * _PIXEL, self.layout.line, []
+        for at in band:
+            before, after = seen[at : at + size], bytes(self._now[at : at + size])
             seen[at : at + size] = after
-            if len(changed) <= _EXACT_ROWS and before != after:  # it may have been painted again meanwhile
+            if len(band) <= _EXACT_ROWS and before != after:  # it may have been painted again meanwhile
                 columns.append(_columns(before, after))
         first, last = (min(c[0] for c in columns), max(c[1] for c in columns)) if columns else (0, right - left - 1)
-        return left + first, changed[0] // layout.line, left + last + 1, changed[-1] // layout.line + 1
+        return left + first, band[0] // line, left + last + 1, band[-1] // line + 1
 
 
-def union(a: Box, b: Box) -> Box:
-    """The smallest box around both."""
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+def _bands(starts: list[int], apart: int) -> list[list[int]]:
+    """Rows that lie together, as their first bytes."""
+    bands: list[list[int]] = []
+    for at in starts:
+        if bands and at - bands[-1][-1] <= apart:
+            bands[-1].append(at)
+        else:
+            bands.append([at])
+    return bands
 
 
 def _columns(before: bytes | bytearray, after: bytes) -> tuple[int, int]:

@@ -459,18 +459,18 @@ def test_chromium_is_read_again_when_its_tree_follows_the_pixels_late(desktop: D
         before = height(await quiet(reader))
         click(desktop, go.raw[0] + 5, go.raw[1] + 5)
         # The pixels' damage is told before the tree follows: here the page is only to move.
-        assert height(await reader.read(damage=(0, 0, *SCREEN), deadline=5)) == before
+        assert height(await reader.read(damage=[(0, 0, *SCREEN)], deadline=5)) == before
         for _ in range(100):
             (moved,) = (await reader.tree("Chromium")).find("push button", "Moves")
             if moved.raw[1] != before:
                 break
             await asyncio.sleep(0.1)
-        now = await reader.read(damage=None, deadline=5)
+        now = await reader.read(damage=(), deadline=5)
         assert height(now) == moved.raw[1] == before + 200
         assert now.names[now.roles.index("document web")] == "Moved"
         for _ in range(50):  # and a page that has come to rest costs nothing
             calls, last = reader.calls, now
-            now = await reader.read(damage=None, deadline=5)
+            now = await reader.read(damage=(), deadline=5)
             if now is last:
                 break
             await asyncio.sleep(0.1)
@@ -537,7 +537,7 @@ def press(desktop: Desktop, key: str) -> None:
 
 
 async def until(
-    reader: AccessibilityReader, condition: Callable[[Elements], bool], damage: Literal["all"] | None = None
+    reader: AccessibilityReader, condition: Callable[[Elements], bool], damage: Literal["all"] | tuple[()] = ()
 ) -> Elements:
     """Read what events say has changed (or everything) until ``condition`` holds."""
     end = time.monotonic() + 10
@@ -558,8 +558,8 @@ def test_nothing_changed_is_one_call_per_program(desktop: Desktop) -> None:
         programs = len(await reader.applications())
         cost, same = 0, False
         for _ in range(50):  # a window manager's late focus change may still come in between
-            before, last = reader.calls, await reader.read(damage=None)
-            cost, same = reader.calls - before, (await reader.read(damage=None)) is last
+            before, last = reader.calls, await reader.read(damage=())
+            cost, same = reader.calls - before, (await reader.read(damage=())) is last
             if same and cost == 1 + programs:
                 assert seen(last) == seen(first)
                 return
@@ -579,7 +579,7 @@ def test_changes_are_read_without_reading_all(desktop: Desktop) -> None:
         await reader.set_text(text.ref, "Grüße\nzwei")
         await until(reader, lambda read: "Grüße\nzwei" in read.texts)
         before = reader.calls
-        part = await reader.read(damage=(0, 0, 1, 1))
+        part = await reader.read(damage=[(0, 0, 1, 1)])
         assert reader.calls - before < full
         assert seen(part) == seen(await quiet(reader))
 
