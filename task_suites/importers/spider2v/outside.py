@@ -44,7 +44,6 @@ APPS = {
 PROGRAMS = {
     "airflow": "Astronomer's command astro and its Docker images of Airflow",
     "dagster": "Dagster 1.7.2, which deskgym does not install",
-    "superset": "Superset's Docker images, started by docker compose",
 }
 
 #: What single tasks call on the internet, by the beginning of the id of a task or of its counterpart.
@@ -64,6 +63,9 @@ INTERNET = {
     "jupyter/a6b5475f": "texts of Project Gutenberg from the internet",
     "jupyter/d4b4bde1": "the California Housing data set from the internet",
 }
+
+MADE = {"superset": ("all_databases.sql",)}
+"""Files that the copy may lack, since an app has own data for them; its ``lacks`` says where it has none."""
 
 ABSENT_UPSTREAM = ("epidemiology.sqlite", "names.zip", "all_databases.sql")
 """Files that tasks name and that upstream's own snapshot does not have."""
@@ -86,9 +88,11 @@ def outside_needs(record: UpstreamTask) -> list[str]:
 
 
 def missing_files(record: UpstreamTask) -> list[str]:
-    """Why a task lacks files, one reason a file."""
+    """Why a task lacks files, one reason a file; an app's own data is no reason."""
     found = []
     for name in record.missing:
+        if name.endswith(MADE.get(record.app, ())):
+            continue
         absent = " (upstream's own snapshot does not have it)" if name.endswith(ABSENT_UPSTREAM) else ""
         found.append(f"its file {name} is not in this copy{absent}")
     return found

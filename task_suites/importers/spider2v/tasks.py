@@ -83,6 +83,8 @@ def convert(record: UpstreamTask, mode: Mode, instruction: str | None = None) ->
         record = replace(mended, notes=(*record.notes, f"corrected: {correction.why}"))
     if mode == "corrected":
         record = replace(record, notes=(*record.notes, *_mended(record)))
+    own = [f"own data: deskgym made {name}, which is not in this copy" for name in record.missing]
+    record = replace(record, notes=(*record.notes, *own))
     attempts = app.attempts(record, mode)
     text = record.instruction if instruction is None else instruction
     return Task(
@@ -120,9 +122,7 @@ def hooks(record: UpstreamTask) -> list[Hook]:
 def has_oracle(record: UpstreamTask, mode: Mode) -> bool:
     """Whether there is a script that solves it."""
     app = find_app(record.app)
-    return (
-        app is not None and not reasons(record) and not record.missing and app.attempts(record, mode).oracle is not None
-    )
+    return app is not None and not reasons(record) and app.attempts(record, mode).oracle is not None
 
 
 def _name(step: Step) -> str:
