@@ -90,6 +90,8 @@ ENTRIES = (
             "dbt",
             "dlt",
             "warehouse",
+            "pgadmin",
+            "fakesnow",
             "mariadb",
         ),
         importers={"spider2v": "deskgym.task_suites.importers.spider2v.suite:suite"},
