@@ -20,6 +20,9 @@ from deskgym.envs.vector_env import DesktopVectorEnv
 ENV = "deskgym/DataEngineering-v0"
 SIZE = (1280, 720)
 PREPARED = 120.0  # seconds within which the pool has the next desktop ready
+RESTED = 3.0
+"""Seconds for which it has been ready: an episode lasts longer. Chromium's tree has followed its pixels by then."""
+
 SLEPT = 13.0
 """Seconds that Spider2-V sleeps in every reset: 5 after the snapshot, 3 after the start, 5 after the setup."""
 
@@ -91,7 +94,8 @@ def _measure_program(part: Part, name: str, case: Case) -> None:
         for _ in range(part.few(7, 1)):
             _press(env, case, 0)  # an episode's first step starts the next one's preparation
             env.pool.wait(PREPARED)
-            _reset(part, env, f"{name}/pooled", f"{case.title}: reset with a pool, its desktop prepared before")
+            time.sleep(RESTED)
+            _reset(part, env, f"{name}/pooled", f"{case.title}: reset with a pool, its desktop ready for {RESTED:g} s")
     part.limit(f"{case.title}: reset on the spot, companion up", case.reset, f"{name}/reset")
     part.limit(f"{case.title}: pooled reset", 50, f"{name}/pooled")
     part.limit(f"{case.title}: settled step, screenshot + elements", case.step, f"{name}/step")

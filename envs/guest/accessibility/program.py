@@ -98,6 +98,11 @@ class Program:
             # Something not heard of before has appeared: its place in the tree is unknown.
             self._stale = True
 
+    @property
+    def behind(self) -> bool:
+        """Whether its tree may tell by now what it did not tell when it was read."""
+        return self.application.follows and self._recent.unread
+
     def note(self, damage: tuple[Rect, ...]) -> None:
         """Note what has changed, for the next reading."""
         now = time.monotonic()

@@ -9,6 +9,7 @@ why the two differ.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from typing import Literal
 
 from deskgym.envs.guest.accessibility.actions import Hands, split_ref, within
 from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFailed
+from deskgym.envs.guest.accessibility.following import Following
 from deskgym.envs.guest.accessibility.node import MOST, ROLES, Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility.program import Application, Program
 from deskgym.envs.guest.accessibility.search import (
@@ -39,6 +41,7 @@ _ROOT = "/org/a11y/atspi/accessible/root"
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _PATIENCE = 0.02  # seconds for a program that was hung at the last read
+_FOLLOWING = 2.0  # seconds that a reading between steps may take
 _EMPTY = 3  # readings in a row that told of nothing, after which a program is asked but not waited for
 _SILENT = 0.3  # seconds after which a wait looks for itself though no event has come
 
@@ -76,6 +79,7 @@ class AccessibilityReader(Hands):
         self._result_of: tuple[str | None, int] = (None, 0)
         self._event = asyncio.Event()
         self._reading = asyncio.Lock()
+        self._following = Following(self._follow, lambda: any(each.behind for each in self._programs.values()))
 
     @property
     def calls(self) -> int:
@@ -96,6 +100,7 @@ class AccessibilityReader(Hands):
 
     async def close(self) -> None:
         """Disconnect. Closing twice is fine."""
+        self._following.stop()
         for program in self._programs.values():
             program.forget()
         await self._bus.close()
@@ -135,8 +140,18 @@ class AccessibilityReader(Hands):
         Returns:
             The elements: the very object of the last read when nothing has changed, so leave it as it is.
         """
+        self._following.stop()
         async with self._reading:
-            return await self._read(time.monotonic() + deadline, damage, max_elements, early)
+            found = await self._read(time.monotonic() + deadline, damage, max_elements, early)
+        if not early:
+            self._following.begin()
+        return found
+
+    async def _follow(self) -> None:
+        """Read what trees tell only now."""
+        with contextlib.suppress(AccessibilityLost):
+            async with self._reading:
+                await self._read(time.monotonic() + _FOLLOWING, (), self._result_of[1])
 
     async def _read(
         self, until: float, damage: Sequence[Rect] | Literal["all"], limit: int, early: bool = False

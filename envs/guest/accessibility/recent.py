@@ -56,6 +56,11 @@ class RecentDamage:
         for damage in self._damages:
             damage.unread = damage.unread or now - damage.at <= HEARD
 
+    @property
+    def unread(self) -> bool:
+        """Whether there is something to read, now or later."""
+        return any(damage.unread for damage in self._damages)
+
     def take(self, now: float) -> tuple[Rect, ...]:
         """What to read now; of what the tree may not have followed yet, the next call tells again."""
         due = [damage for damage in self._damages if damage.due(now)]
