@@ -58,6 +58,12 @@ def test_what_is_proven_is_not_played_again(cli, folder):
     assert played(cli, folder, "--all") == ["sums/one", "sums/two"]
 
 
+def test_a_proof_says_how_many_steps_the_oracle_took(cli, folder):
+    cli("verify", str(folder), *FAKE)
+    proofs = [json.loads(line) for line in (folder / "proofs.jsonl").read_text().splitlines()]
+    assert proofs and all(proof["steps"] >= 1 for proof in proofs)
+
+
 def test_a_changed_task_is_played_again_and_no_other(cli, folder):
     played(cli, folder)
     path = folder / "one.yaml"

@@ -19,6 +19,8 @@ class Result(Protocol):
     @property
     def message(self) -> str: ...  # noqa: D102
     @property
+    def steps(self) -> int: ...  # noqa: D102
+    @property
     def seconds(self) -> float: ...  # noqa: D102
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 

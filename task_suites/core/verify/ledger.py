@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from deskgym._version import __version__
 from deskgym.envs.errors import TaskError
@@ -44,6 +45,8 @@ class Proof:
         date: of the day, UTC.
         deskgym: its version.
         versions: of packages and libraries on the machine that played it.
+        steps: the most that the oracle took in an episode, its DONE among them; None in proofs that were played before
+            this was counted.
     """
 
     file: str
@@ -56,6 +59,7 @@ class Proof:
     date: str
     deskgym: str
     versions: Mapping[str, str] = field(default_factory=dict)
+    steps: int | None = None
 
     def stale(self, inputs: ProofInputs) -> str:
         """What has changed since, or ""."""
@@ -76,6 +80,7 @@ class Proof:
 def proof_of(inputs: ProofInputs, reports: Sequence[AttemptReport]) -> Proof:
     """The proof that these reports, which have no problems, are."""
     first = reports[0].results[0]
+    oracle = [result for report in reports if report.attempt.agent == "oracle" for result in report.results]
     return Proof(
         file=inputs.file,
         code=inputs.code,
@@ -87,6 +92,7 @@ def proof_of(inputs: ProofInputs, reports: Sequence[AttemptReport]) -> Proof:
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         deskgym=__version__,
         versions=inputs.versions,
+        steps=max((result.steps for result in oracle), default=None),
     )
 
 
@@ -154,7 +160,11 @@ class Ledger:
 
     def _write(self, proofs: dict[str, Proof]) -> None:
         self.proofs = dict(sorted(proofs.items()))
-        lines = (json.dumps({"task": task, **asdict(proof)}) for task, proof in self.proofs.items())
+        lines = (json.dumps({"task": task, **_told(proof)}) for task, proof in self.proofs.items())
         new = self.path.with_suffix(".new")
         new.write_text("".join(f"{line}\n" for line in lines))
         new.replace(self.path)
+
+
+def _told(proof: Proof) -> dict[str, Any]:
+    return {key: value for key, value in asdict(proof).items() if value is not None}
