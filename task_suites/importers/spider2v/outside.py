@@ -42,7 +42,6 @@ APPS = {
 
 #: Of an app that has no module in ``apps`` yet: what its tasks' scripts call.
 PROGRAMS = {
-    "airflow": "Astronomer's command astro and its Docker images of Airflow",
     "dagster": "Dagster 1.7.2, which deskgym does not install",
 }
 
