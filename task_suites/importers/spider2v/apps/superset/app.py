@@ -15,7 +15,7 @@ from deskgym.envs.needs import Needs
 from deskgym.task_suites.importers.spider2v import config
 from deskgym.task_suites.importers.spider2v.apps.superset import data
 from deskgym.task_suites.importers.spider2v.apps.superset.attempts import attempts
-from deskgym.task_suites.importers.spider2v.apps.superset.corrections import CORRECTIONS, DELETE
+from deskgym.task_suites.importers.spider2v.apps.superset.corrections import CORRECTIONS, DELETE, FORMER_NAME
 from deskgym.task_suites.importers.spider2v.frame import App, Scene, Stage
 from deskgym.task_suites.importers.spider2v.layout import BIN, HOME, app_layer
 from deskgym.task_suites.importers.spider2v.record import Step, UpstreamTask
@@ -31,7 +31,7 @@ CREATE TABLE annotation (
 );
 ALTER TABLE annotation OWNER TO superset
 """
-_MY_CHART = "UPDATE slices SET slice_name = 'Mychart' WHERE slice_name = 'Units by Product'"
+_MY_CHART = f"UPDATE slices SET slice_name = 'Mychart' WHERE slice_name = '{FORMER_NAME}'"
 _REGISTER = "superset/a3290ae7-d53e-43fb-8b7f-35845b1b4c95"
 
 

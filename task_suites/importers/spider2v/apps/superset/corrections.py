@@ -14,15 +14,18 @@ from deskgym.task_suites.importers.spider2v.getters import page_of
 from deskgym.task_suites.programs.superset.checks import plain
 
 DELETE = "superset/fc08281a-ae88-436e-845f-2260ff49fe94"
+FORMER_NAME = "Units by Product"
+"""What the chart that ``DELETE`` is about was called before the setup."""
 
 
-def others_remain(scene: Scene) -> None:
-    """Only the chart of the instruction is gone. Raises CheckFailed where another one is."""
+def is_deleted(scene: Scene, name: str) -> None:
+    """A chart is gone, and no other one. Raises CheckFailed where not."""
     superset = scene.final.companions["superset"]
-    names = "SELECT slice_name FROM slices ORDER BY 1"
-    before, now = ([row["slice_name"] for row in superset.sql(names, base=base)] for base in (True, False))
-    if len(now) < len(before) - 1:
-        raise CheckFailed(f"the charts {', '.join(now)} are left of {', '.join(before)}; only one should be gone")
+    names = "SELECT slice_name FROM slices"
+    before, now = ({row["slice_name"] for row in superset.sql(names, base=base)} for base in (True, False))
+    gone = before - now - {FORMER_NAME}
+    if gone or name in now:
+        raise CheckFailed(f"{name!r} is {'there' if name in now else 'gone'}, and {sorted(gone)}; right is it alone")
 
 
 def chart_is(scene: Scene, name: str, dataset: str, **form: Any) -> None:
@@ -113,7 +116,10 @@ def _both(first: Callable[[Scene], None], second: Callable[[Scene], None], scene
 
 _LINE = "echarts_timeseries_line"
 CORRECTIONS = {
-    DELETE: Correction("that all other charts remain is not checked", test=others_remain),
+    DELETE: Correction(
+        "that all other charts remain is not checked, and where Superset does not answer the chart counts as gone",
+        test=partial(is_deleted, name="Mychart"),
+    ),
     "superset/52d3a685-df8d-45bf-83d2-1172c6ae09ff": Correction(
         "whether the dates were parsed is looked at and not counted; the database and the rows are not looked at",
         test=partial(uploaded, table="tutorial_flights", database="MyDatabase", rows=2954, dates="Travel Date"),
