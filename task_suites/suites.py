@@ -93,6 +93,8 @@ ENTRIES = (
             "pgadmin",
             "fakesnow",
             "mariadb",
+            "dagster",
+            "dagster_project",
         ),
         importers={"spider2v": "deskgym.task_suites.importers.spider2v.suite:suite"},
         code_scripts=("spider2v",),
