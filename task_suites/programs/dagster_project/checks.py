@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
-from deskgym.envs.evaluation.readers.clean import ask_duckdb
-from deskgym.envs.evaluation.readers.compare import Rules, differences, listed
 from deskgym.envs.evaluation.readers.files import parse_json
-from deskgym.envs.evaluation.readers.tables import Table
-from deskgym.envs.machines.base import CommandResult, Machine
+from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.dagster.environment import BIN
 from deskgym.task_suites.programs.dagster_project.commands import JUDGE
 from deskgym.task_suites.programs.dagster_project.program import FOLDER
+from deskgym.task_suites.programs.toolkits.code_again import CodeAgain, compare
 
-LIMIT = 8 << 20  # bytes of the file, and of the database
+_PYTHON = f"{BIN}/python"
 TIMEOUT = 180.0
 
 Tree = dict[str, Any]
@@ -48,23 +45,15 @@ def loads(
     """
 
     def play(machine: Machine) -> bytes:
-        clean = _clean(final, machine, path, script)
+        again = CodeAgain(final, machine, path, script)
         for stage in stages:
-            for file in stage.get("files", ()):
-                clean.put(f"{path}/{file['path']}", file["text"].encode())
+            again.put({file["path"]: file["text"].encode() for file in stage.get("files", ())})
             told = [stage.get("job", ""), json.dumps(stage.get("config", {}))]
-            _run(clean, path, [f"{JUDGE}/run_project.py", script, *told])
-        try:
-            return bytes(clean.get(f"{path}/{database}", limit=LIMIT))
-        except GuestCallError as error:
-            raise CheckFailed(f"{script} on other data: {error}") from None
+            again.run([_PYTHON, f"{JUDGE}/run_project.py", script, *told], TIMEOUT)
+        return again.get(database)
 
-    name = f"{database} as {script} makes it"
     content = final.read_once(f"dagster_project:{path}:{script}:{database}:{stages}", play)
-    answer = ask_duckdb(final, content, name, "duckdb", query)
-    found = Table(name, answer["columns"], answer["rows"], [f"row {k}" for k in range(1, len(answer["rows"]) + 1)])
-    wrong = differences(found, rows, Rules(), ordered=False, more=False)
-    return not wrong, f"{found.name}: {listed(wrong) or f'its {len(rows)} rows are right'}"
+    return compare(final, content, f"{database} as {script} makes it", query, rows)
 
 
 def defines(
@@ -83,8 +72,8 @@ def defines(
     """
 
     def play(machine: Machine) -> Tree:
-        clean = _clean(final, machine, path, script)
-        said = _run(clean, path, [f"{JUDGE}/inspect_project.py", script]).stdout.decode(errors="replace")
+        again = CodeAgain(final, machine, path, script)
+        said = again.run([_PYTHON, f"{JUDGE}/inspect_project.py", script], TIMEOUT).stdout.decode(errors="replace")
         found = parse_json(said.strip().splitlines()[-1] if said.strip() else "", "what the file defines")
         if not isinstance(found, dict):
             raise CheckFailed("the file printed something else")
@@ -98,32 +87,6 @@ def defines(
         if right is not None and found.get(kind) != sorted(right, key=lambda each: str(each["name"]))
     ]
     return not wrong, "; ".join(wrong) or f"{script} defines what it should"
-
-
-def _clean(final: FinalState, machine: Machine, path: str, script: str) -> Machine:
-    """The clean machine with the agent's file."""
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to run it in")
-    try:
-        code = machine.get(f"{path}/{script}", limit=LIMIT)
-    except GuestCallError as error:
-        raise CheckFailed(f"{path}/{script}: {error}") from None
-    clean = final.clean_machine()
-    clean.put(f"{path}/{script}", code)
-    return clean
-
-
-def _run(clean: Machine, path: str, argv: list[str]) -> CommandResult:
-    try:
-        done = clean.run([f"{BIN}/python", *argv], cwd=path, timeout=TIMEOUT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that ran it did not survive it: {error}") from error
-    if done.returncode or done.timed_out:
-        said = done.stderr.decode(errors="replace").strip()[-400:] or "it took too long"
-        raise CheckFailed(f"it did not run through: {said}")
-    return done
 
 
 CHECKS: Mapping[str, CheckFunction] = {"dagster_project.loads": loads, "dagster_project.defines": defines}

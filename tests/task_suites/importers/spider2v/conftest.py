@@ -4,8 +4,10 @@ import copy
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
+import deskgym  # noqa: F401 - registers the ids
 from deskgym.task_suites.importers import spider2v
 
 UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/spider2v").resolve()
@@ -126,3 +128,22 @@ def upstream() -> Path:
     if not UPSTREAM.is_dir():
         pytest.skip("Spider2-V's own task files are not at ../shared/upstream/spider2v")
     return UPSTREAM
+
+
+@pytest.fixture
+def solved(upstream):
+    """Plays the oracle of a given task in a real sandbox; gives the verdict."""
+
+    def play(task_id):
+        name = "deskgym/DataEngineering-v0"
+        env = gym.make(name, source="spider2v", source_path=str(upstream), task=task_id, action="code")
+        try:
+            env.reset(seed=0)
+            for action in env.unwrapped.oracle():
+                *_, terminated, _, info = env.step(action)
+            assert terminated, info
+            return info["verdict"]
+        finally:
+            env.close()
+
+    return play

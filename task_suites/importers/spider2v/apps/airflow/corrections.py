@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from urllib.parse import parse_qs, urlsplit
 
 from deskgym.envs.errors import GuestCallError
 from deskgym.task_suites.importers.spider2v.apps.airflow.service import PROJECTS, STARTED
@@ -68,7 +69,21 @@ def shows_dag(scene: Scene, dag: str) -> None:
         raise CheckFailed(f"{page['url']} is not the page of {dag}")
 
 
+def shows_log(scene: Scene, dag: str, task: str) -> None:
+    """The page in front is a task's log in a run by hand. Raises CheckFailed where it is another one."""
+    shows_dag(scene, dag)
+    url = page_of(scene)["url"]
+    asked = parse_qs(urlsplit(url).query)
+    rows = scene.final.companions["airflow"].sql(
+        f"SELECT run_id FROM task_instance WHERE dag_id = '{dag}' AND task_id = '{task}' AND run_id LIKE 'manual%'"
+    )
+    runs = [[row["run_id"]] for row in rows]
+    if asked.get("dag_run_id") not in runs or (asked.get("task_id"), asked.get("tab")) != ([task], ["logs"]):
+        raise CheckFailed(f"{url} is not the log of {task} in a run by hand")
+
+
 _PAGE = "the address may be of a page that is not there"
+_LOG = f"{_PAGE}; after a change of the administrator's password that of any run counts"
 CORRECTIONS = {
     "airflow/699e0c0a-3fdc-4c10-ad9f-c4c9d7a9947b": Correction(
         "whether the project is whole, and whether Airflow runs it, is not looked at",
@@ -81,9 +96,11 @@ CORRECTIONS = {
     "airflow/33c8ce09-de8b-4432-8308-603b98513fdc": Correction(
         _PAGE, test=partial(shows_dag, dag="example_astronauts")
     ),
-    "airflow/67ee22b5-caf1-4aa9-92c5-57546b3d823c": Correction(_PAGE, test=partial(shows_dag, dag="workFlow_Echo")),
+    "airflow/67ee22b5-caf1-4aa9-92c5-57546b3d823c": Correction(
+        _LOG, test=partial(shows_log, dag="workFlow_Echo", task="processing")
+    ),
     "airflow/fe676fc0-fbe7-4d1e-a8d5-b0234ee9730b": Correction(
-        _PAGE, test=partial(shows_dag, dag="sql_data_quality")
+        _LOG, test=partial(shows_log, dag="sql_data_quality", task="column_checks")
     ),
 }  # fmt: skip
 """By the abstract task's id."""
