@@ -22,9 +22,18 @@ _OWN = "-c search_path=pg_catalog"
 
 _CLOSE = """
 ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false;
-SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
-WHERE datname = '{name}' OR usename <> current_user;  -- an account of the agent's may be busy in any database
+DO $$ DECLARE ended int[]; BEGIN
+  SELECT array_agg(pid) INTO ended FROM pg_stat_activity
+  WHERE datname = '{name}' OR usename <> current_user;  -- an account of the agent's may be busy in any database
+  PERFORM pg_terminate_backend(pid) FROM unnest(ended) AS pid;
+  FOR k IN 1..1000 LOOP
+    PERFORM pg_stat_clear_snapshot();
+    EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY (ended));
+    PERFORM pg_sleep(0.005);
+  END LOOP;
+END $$;
 """
+"""pg_terminate_backend can wait by itself, but looks every 100 ms, for one connection after the other."""
 
 _AWAIT_SPARE = """
 DO $$ BEGIN
@@ -70,8 +79,9 @@ SELECT md5(coalesce(string_agg(line, E'\\n' ORDER BY line), '')) FROM (
     'SELECT count(*), sum(hashtextextended(t::text, 0)) FROM %I.%I t', schemaname, tablename), true, true, '')) AS line
   FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
   UNION ALL SELECT format('%s.%s %s', schemaname, sequencename, last_value) FROM pg_sequences
-  UNION ALL SELECT format('%s.%s %s %s', table_schema, table_name, column_name, data_type)
-    FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+  UNION ALL SELECT format('%s.%s %s %s', nspname, relname, attname, format_type(atttypid, atttypmod))
+    FROM pg_attribute JOIN pg_class r ON r.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE attnum > 0 AND NOT attisdropped AND nspname !~ '^(pg_|information_schema$)'
   UNION ALL SELECT format('role %s', to_jsonb(r)) FROM pg_roles r
   UNION ALL SELECT format('member %s %s %s', roleid::regrole, member::regrole, admin_option) FROM pg_auth_members
   UNION ALL SELECT CASE WHEN rolsuper  -- others may not read it
