@@ -106,6 +106,7 @@ ENTRIES = (
             ("difficulty", "difficulty"),
             ("max steps", "max_steps"),
             ("oracle", "oracle"),
+            ("actions", "actions"),
         ),
         tallies=("tags",),
         grouped_by={"spider2v": "app"},

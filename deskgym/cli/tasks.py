@@ -15,6 +15,9 @@ from deskgym.task_suites.suites import ENTRIES
 if TYPE_CHECKING:
     from deskgym.envs.episode import TaskSource
 
+LONG = 15
+"""Actions above which Spider2-V's tables call a task long."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """SUITE and where its tasks are from."""
@@ -31,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     source = tasks_of(arguments)
     rows = [describe(source, task_id) for task_id in source.ids(arguments.split)]
     _tell_proven(arguments, source, rows)
+    _tell_actions(arguments, rows)
     if arguments.json:
         print_json({"suite": arguments.suite, "source": arguments.source, "mode": arguments.mode, "tasks": rows})
         return 0
@@ -56,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     for key in find_entry(arguments.suite).tallies:
         if counts := Counter(value for row in rows for value in row.get(key) or ()):
             print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
+    if counted := [row["actions"] for row in rows if row["actions"] is not None]:
+        long = sum(actions > LONG for actions in counted)
+        print(f"oracles of more than {LONG} actions: {long} of the {len(counted)} whose proof says how many")
     return 0
 
 
@@ -70,6 +77,16 @@ def _tell_proven(arguments: argparse.Namespace, source: TaskSource, rows: Sequen
     for row in rows:
         proof = proofs.get(row["id"]) if row["supported"] else None
         row["proven"] = proof is not None and not proof.stale(source.proof_inputs(row["id"]))
+
+
+def _tell_actions(arguments: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
+    """Say how many actions a task's oracle took when its proof was played; what ends the episode is none."""
+    from deskgym.task_suites.core.verify import ledger
+
+    proofs = ledger.Ledger(ledger.ledger_path(arguments.suite, arguments.source)).proofs
+    for row in rows:
+        proof = proofs.get(row["id"])
+        row["actions"] = proof.steps - 1 if proof and proof.steps else None
 
 
 def _print_groups(key: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -56,6 +56,7 @@ def test_what_is_proven_is_not_played_again(cli, folder):
     assert played(cli, folder) == []
     assert cli("verify", str(folder), *FAKE)[1].strip() == "2 not played: their proofs hold (--all plays them too)"
     assert played(cli, folder, "--all") == ["sums/one", "sums/two"]
+    assert "oracles of more than 15 actions: 0 of the 2 whose proof says how many" in cli("tasks", str(folder))[1]
 
 
 def test_a_proof_says_how_many_steps_the_oracle_took(cli, folder):
