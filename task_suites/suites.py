@@ -93,6 +93,7 @@ ENTRIES = (
             "pgadmin",
             "fakesnow",
             "mariadb",
+            "views",
             "dagster",
             "dagster_project",
         ),

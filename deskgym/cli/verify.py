@@ -108,6 +108,7 @@ class Plan:
 
 
 def _play(arguments: argparse.Namespace) -> int:
+    from deskgym.envs.errors import TaskError
     from deskgym.task_suites.core.verify.attempts import problems_of
     from deskgym.task_suites.core.verify.ledger import proof_of
 
@@ -126,12 +127,20 @@ def _play(arguments: argparse.Namespace) -> int:
             ledger.keep(task, None if problems_of(reports[task]) else proof_of(plan.inputs[task], reports[task]))
 
     attempts = [attempt for each in plan.attempts.values() for attempt in each]
-    play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
-    flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
-    if ledger is not None and arguments.task is None and arguments.split is None and plan.sampled is None:
+    flaky, broke_off = [], False
+    try:
+        play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
+        flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
+    except TaskError as error:  # each environment reads the task files: somebody may have changed them meanwhile
+        if not reports:
+            raise
+        broke_off = True
+        note(f"broken off; the table has what was played before: {error}")
+    whole = arguments.task is None and arguments.split is None and plan.sampled is None and not broke_off
+    if ledger is not None and whole:
         ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged])
-    rows = [_row(task, reports[task]) for task in plan.attempts]
-    failed = sum(not row["ok"] for row in rows)
+    rows = [_row(task, reports[task]) for task, each in plan.attempts.items() if len(reports[task]) == len(each)]
+    failed = sum(not row["ok"] for row in rows) + broke_off
     ok = bool(rows or plan.unchanged) and not failed
     if arguments.json:
         found = {"suite": arguments.suite, "ok": ok, "tasks": rows, "unsupported": plan.unsupported}
@@ -244,12 +253,16 @@ def _retry(
 
     def second(report: AttemptReport) -> None:
         keep(report)
-        first = before[report.attempt]
+        first = before.pop(report.attempt)
         if not report.problems and not first.skipped:
             flaky.append(f"{report.attempt.task}: {first.problems[0]}")
             note(f"flaky, passed when it was played once more: {flaky[-1]}")
 
-    play_attempts(arguments, list(before), resets, seed, 1, second)
+    try:
+        play_attempts(arguments, list(before), resets, seed, 1, second)
+    finally:
+        for report in before.values():  # something broke it off
+            keep(report)
     return flaky
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ def verify(
     make_env: MakeEnv, attempts: Sequence[Attempt], *, resets: int = 3, seed: int = 0, workers: int = 1
 ) -> Generator[AttemptReport, None, None]:
     """Play every attempt ``resets`` times, each with a seed of its own, and yield the reports as they are done.
+
+    A wrong attempt earns 0 by what it does: where one of its own programs fails, it has done something else, and its
+    episode is an error. A program that may fail says so itself, with ``try``.
 
     The attempts share an environment, as an agent's episodes do. Where a task's machine or setup fails, its other
     episodes and attempts are not played: they would wait for the same deadlines.
@@ -57,9 +61,24 @@ def _play_all(
             for k in range(resets):
                 if attempt.task in broken:
                     break
-                agent = make_agent(attempt.agent)
-                results.append(rollout(env, agent, seed=seed + k, options={"task": attempt.task}))
+                results.append(_play(env, attempt, seed + k))
                 if not results[-1].began:
                     broken.add(attempt.task)
             skipped = EpisodeResult(attempt.task, None, "unfinished", None, 0, 0.0, message=SKIPPED)
             yield AttemptReport(attempt, tuple(results or [skipped]))
+
+
+def _play(env: gymnasium.Env[Any, Any], attempt: Attempt, seed: int) -> EpisodeResult:
+    failed: list[str] = []
+
+    def look(step: int, info: Mapping[str, Any]) -> None:
+        execution = info.get("execution", {})
+        status = execution.get("status")
+        if execution.get("timed_out") or (isinstance(status, int) and status):  # a kernel's status is a word
+            said = str(execution.get("stderr", "")).strip().rpartition("\n")[2][:300]
+            failed.append(f"its program failed in step {step}: {said or f'exit status {status}'}")
+
+    result = rollout(env, make_agent(attempt.agent), seed=seed, options={"task": attempt.task}, on_step=look)
+    if failed and result.score == 0 and attempt.agent.startswith("wrong:"):
+        return replace(result, outcome="error", score=None, message=failed[0])
+    return result

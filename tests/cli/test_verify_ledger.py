@@ -1,10 +1,12 @@
 """The ledger of proofs and the mutants, by the command line, over a user's folder of tasks on the fake machine."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from deskgym.cli import verify
+from deskgym.envs.action.actions import Action
 from deskgym.task_suites.core.verify.ledger import Ledger
 
 FAKE = ("--machine", "fake")
@@ -192,3 +194,36 @@ def test_a_change_while_it_is_played_ends_the_proof(cli, folder, monkeypatch):
     monkeypatch.setattr(verifying, "rollout", rollout)
     assert played(cli, folder) == ["sums/one", "sums/two"]
     assert played(cli, folder) == ["sums/one"]
+
+
+def test_task_files_that_break_while_they_are_played_cost_no_table(cli, folder, monkeypatch):
+    from deskgym.cli import verifying
+
+    def rollout(env, agent, **given):
+        result = original(env, agent, **given)
+        (folder / "two.yaml").write_text("frotz: 1")
+        return replace(result, outcome="error", score=None) if type(agent).__name__ == "NoopAgent" else result
+
+    original = verifying.rollout
+    monkeypatch.setattr(verifying, "rollout", rollout)
+    status, out, err = cli("verify", str(folder), *FAKE, "--retry")  # in an environment that reads the files anew
+    assert status == 1 and "frotz" in err and "broken off" in err, err
+    assert "sums/one" in out
+
+
+def test_a_wrong_attempt_whose_own_program_fails_proves_nothing(cli, folder, monkeypatch):
+    from deskgym.task_suites.core import template
+
+    programs = {"difference": "float('x"}
+    build = template.Template.build
+
+    def built(self, *given):
+        task = build(self, *given)
+        wrong = {name: lambda screen, code=code: iter([code, [Action("done")]]) for name, code in programs.items()}
+        return replace(task, wrong_attempts=wrong)
+
+    monkeypatch.setattr(template.Template, "build", built)
+    status, out, err = cli("verify", str(folder), "--task", "sums/one", "--resets", "1", *FAKE, "--action", "code")
+    assert status == 1 and "wrong:difference seed 0: error: its program failed in step 1: SyntaxError" in err, err
+    programs["difference"] = "print('no mistake')"
+    assert cli("verify", str(folder), "--task", "sums/one", "--resets", "1", *FAKE, "--action", "code")[0] == 0

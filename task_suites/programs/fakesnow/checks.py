@@ -7,15 +7,16 @@ from typing import Any, Literal
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import ServiceError
+from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome, Start, with_baseline
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, listed
 from deskgym.envs.evaluation.readers.tables import Table, find_companion
 from deskgym.task_suites.programs.fakesnow.program import ask
 
 
-def _asked(start: Start, what: str) -> dict[str, Any]:
+def _asked(start: Start, what: str, **more: str) -> dict[str, Any]:
     try:
-        return ask(find_companion(start, "fakesnow"), do=what)
+        return ask(find_companion(start, "fakesnow"), do=what, **more)
     except ServiceError as error:
         raise CheckFailed(str(error)) from None
 
@@ -50,8 +51,28 @@ def table(
         return False, f"{name} has the columns {', '.join(names)}; right are {', '.join(columns)}"
     if types and types != (are := [type_.partition("(")[0] for _, type_ in found["columns"]]):
         return False, f"the columns of {name} are {', '.join(are)}; right is {', '.join(types)}"
+    return _compare(name, found, rows, abs)
+
+
+def follows(final: FinalState, view: str, change: str, rows: list[list[Cell]]) -> Outcome:
+    """A view has these rows once its tables have others: its rows are not written into it.
+
+    Args:
+        final: the final state.
+        view: its full name.
+        change: a statement in DuckDB's dialect that changes the tables; it is taken back.
+        rows: the right rows then, in any order.
+    """
+    found = _asked(final, "follow", view=view, change=change)
+    if "error" in found:
+        return False, f"{view} cannot be read after {change}: {found['error']}"
+    return _compare(f"{view} after {change}", found, rows)
+
+
+def _compare(name: str, found: dict[str, Any], rows: list[list[Cell]], tolerance: float = 0.0) -> Outcome:
     places = [f"row {k}" for k in range(1, len(found["rows"]) + 1)]
-    wrong = differences(Table(name, names, found["rows"], places), rows, Rules(abs), ordered=False, more=False)
+    table = Table(name, [column for column, _ in found["columns"]], found["rows"], places)
+    wrong = differences(table, rows, Rules(tolerance), ordered=False, more=False)
     return not wrong, f"{name}: {listed(wrong) or f'its {len(rows)} rows are right'}"
 
 
@@ -59,12 +80,16 @@ def table(
 def unchanged(final: FinalState, but: list[str] | None = None) -> Outcome:
     """The account's tables and views are as at the start, and there are no others.
 
+    One that cannot be read, because it has more than 10,000 rows, say, counts as changed.
+
     Args:
         final: the final state.
         but: full names of those that do not count.
     """
     before, now = final.baseline("fakesnow"), _asked(final, "tables")
-    names = sorted(name for name in {*before, *now} - {*(but or [])} if _content(before, name) != _content(now, name))
+    unread = {name for name, found in now.items() if "error" in found}
+    others = {name for name in {*before, *now} if _content(before, name) != _content(now, name)}
+    names = sorted((others | unread) - {*(but or [])})
     return not names, f"fakesnow: changed, made or dropped beside {but or []}: {', '.join(names) or 'nothing'}"
 
 
@@ -87,17 +112,21 @@ def rows(final: FinalState, name: str, count: int, columns: list[str], types: li
     return len(found["rows"]) == count and are == right, said
 
 
-def staged(final: FinalState, stage: str, file: str) -> Outcome:
-    """A stage has a file of this name, packed or not, and no other.
+def staged(final: FinalState, stage: str, file: str, text: str) -> Outcome:
+    """A stage has a file of this name with this text, packed or not, and no other.
 
     Args:
         final: the final state.
         stage: its full name: ``SHOP.PUBLIC.LANDING``.
         file: without ``.gz``.
+        text: what is in it.
     """
     folder = stage.replace(".", "/") + "/"
     names = [name[len(folder) :] for name in _asked(final, "state")["files"] if name.startswith(folder)]
-    return names in ([file], [f"{file}.gz"]), f"the stage {stage} has {names or 'no files'}; right is {file}"
+    if names not in ([file], [f"{file}.gz"]):
+        return False, f"the stage {stage} has {names or 'no files'}; right is {file}"
+    found = _asked(final, "staged", path=folder + names[0])["text"]
+    return found == text, f"the stage's {names[0]} has {shown(found)}; right is {shown(text)}"
 
 
 def _content(tables: dict[str, Any], name: str) -> Any:
@@ -109,6 +138,7 @@ def _content(tables: dict[str, Any], name: str) -> Any:
 CHECKS: Mapping[str, CheckFunction] = {
     "fakesnow.table": table,
     "fakesnow.rows": rows,
+    "fakesnow.follows": follows,
     "fakesnow.unchanged": unchanged,
     "fakesnow.staged": staged,
 }

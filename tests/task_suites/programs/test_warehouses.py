@@ -1,9 +1,13 @@
 """The stand-ins for cloud warehouses in a real sandbox: what an agent cannot reach through them, and the roll-back."""
 
+from types import SimpleNamespace
+
 import gymnasium as gym
 import pytest
 
 import deskgym  # noqa: F401 - registers the ids
+from deskgym.task_suites.programs.fakesnow import checks
+from deskgym.task_suites.programs.fakesnow.program import ask
 from deskgym.task_suites.programs.pgadmin.service import EPISODE, USER
 
 LOG_IN = r"""
@@ -128,5 +132,11 @@ def test_fakesnow_opens_no_files_and_tells_nobody_its_tables(env):
     lines = env.step(STATEMENTS)[0]["feedback"].split("\n")
     assert [line for line in lines if line] == ["refused", "refused", "[(1,)]", "door 404 404", "login False"]
     assert companion.run(["test", "-e", "/tmp/x.csv", "-o", "-e", "/tmp/evil.db"]).returncode
+    # a table that is too large to be compared is not taken for the same
+    big = ["create table big as select * from range(10001)"]
+    ask(companion, do="execute", database="SHOP", schema="PUBLIC", statements=big)
+    final = SimpleNamespace(companions={"fakesnow": companion}, baseline=lambda key: ask(companion, do="tables"))
+    passed, said = checks.unchanged(final)
+    assert not passed and "SHOP.PUBLIC.BIG" in said
     env.reset(seed=2, options={"task": "warehouses/fakesnow"})
     assert env.unwrapped.machine.companions["fakesnow"] is companion

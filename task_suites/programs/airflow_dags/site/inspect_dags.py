@@ -6,6 +6,8 @@ import sys
 
 from airflow.models import DagBag
 
+answer = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what the files print is no answer
 bag = DagBag(sys.argv[1], include_examples=False, safe_mode=False, read_dags_from_db=False)
 print(json.dumps({
     "errors": {os.path.basename(path): text.strip().splitlines()[-1] for path, text in bag.import_errors.items()},
@@ -28,4 +30,4 @@ print(json.dumps({
         }
         for dag_id, dag in bag.dags.items()
     },
-}, default=str))  # fmt: skip
+}, default=str), file=answer, flush=True)  # fmt: skip

@@ -1,5 +1,6 @@
 """fakesnow's server, without a way to the companion's files, and with a door for whoever has the companion's key."""
 
+import gzip
 import hmac
 import json
 import os
@@ -22,6 +23,7 @@ from starlette.routing import Route
 BUCKET = Path("/var/lib/deskgym-fakesnow/bucket")
 KEY = os.environ.pop("FAKESNOW_KEY")
 LIMIT = 10_000  # rows of a table or view that are told
+TEXT_LIMIT = 1 << 20  # bytes of a stage's file that are told
 TIMEOUT = 20.0  # seconds for all of them
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,100}\Z")
 KINDS = (("duckdb_tables", "table"), ("duckdb_views", "view"))
@@ -95,6 +97,24 @@ def read(ask, kind: str, place: tuple[str, str, str]) -> dict:
     return {"kind": kind, "columns": columns, "rows": [[plain(cell) for cell in row] for row in rows]}
 
 
+def follow(view: str, change: str) -> dict:
+    """What a view has after a statement over its tables, which is taken back."""
+    ask = server.shared_fs.duck_conn.cursor()
+    with limited(ask):
+        ask.execute("BEGIN")
+        try:
+            ask.execute(change)
+            return read(ask, "view", tuple(view.split(".")))
+        finally:
+            ask.execute("ROLLBACK")
+
+
+def staged(path: str) -> dict:
+    """The text of a stage's file, unpacked."""
+    with (gzip.open if path.endswith(".gz") else open)(BUCKET / path, "rb") as file:
+        return {"text": file.read(TEXT_LIMIT).decode(errors="replace")}
+
+
 def execute(database: str, schema: str, statements: list[str]) -> dict:
     """Carry out statements as a user would."""
     with server.shared_fs.connect(database, schema) as connection, connection.cursor() as cursor:
@@ -108,12 +128,17 @@ def state() -> dict:
     return {"tables": told(), "files": sorted(str(path.relative_to(BUCKET)) for path in BUCKET.rglob("*"))}
 
 
+DOINGS = {
+    "reset": renew, "state": state, "tables": told, "execute": execute, "follow": follow, "staged": staged,
+}  # fmt: skip
+
+
 async def door(request: Request) -> Response:
     """What setups, roll-backs and checks ask."""
     if not hmac.compare_digest(request.headers.get("X-Key", ""), KEY):
         return Response(status_code=404)
     asked = json.loads(await request.body())
-    done = {"reset": renew, "state": state, "tables": told, "execute": execute}[asked.pop("do")]
+    done = DOINGS[asked.pop("do")]
     try:
         return JSONResponse(await run_in_threadpool(done, **asked) or {})
     except Exception as error:
