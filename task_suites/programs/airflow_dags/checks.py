@@ -127,9 +127,9 @@ def _inspect(final: FinalState, machine: Machine) -> Tree:
     done = _run(_clean(final, machine), [PYTHON, f"{JUDGE}/inspect_dags.py", DESKTOP_DAGS])
     if done.returncode != 0:
         raise CheckFailed(f"the DAG files cannot be read: {done.stderr.decode(errors='replace')[-600:]}")
-    found = parse_json(done.stdout.decode(errors="replace").strip().splitlines()[-1], "what the DAG files define")
+    found = parse_json(done.stdout.decode(errors="replace"), "what the DAG files define")
     if not isinstance(found, dict):
-        raise CheckFailed("the DAG files printed something else")
+        raise CheckFailed("the DAG files keep from being read what they define")
     return found
 
 
