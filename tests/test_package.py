@@ -184,7 +184,7 @@ def test_nothing_generic_names_a_program_or_a_suite():
     from deskgym.task_suites import SUITES
     from deskgym.task_suites.programs import program_names
 
-    kinds = {"postgresql", "sqlite", "duckdb", "terminal"}  # of databases and of elements, to what is generic
+    kinds = {"postgresql", "sqlite", "duckdb", "terminal", "views"}  # of databases and elements, to what is generic
     programs = set(program_names()) - kinds
     words = re.compile(rf"\b({'|'.join((*programs, *SUITES))})\b", re.IGNORECASE)
     wrong = [
