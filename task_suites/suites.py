@@ -96,6 +96,7 @@ ENTRIES = (
             "views",
             "dagster",
             "dagster_project",
+            "code_server",
         ),
         importers={"spider2v": "deskgym.task_suites.importers.spider2v.suite:suite"},
         code_scripts=("spider2v",),

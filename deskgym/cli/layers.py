@@ -89,6 +89,7 @@ def find_entries() -> list[Entry]:
 def build_layers(entries: Sequence[Entry], quiet: bool = False) -> list[Entry]:
     """Build these in order, with a progress bar."""
     from deskgym.envs.provision.layers import prepare_layer
+    from deskgym.envs.provision.node_environments import NodeEnvironment, build_node_environment
 
     with progress(quiet) as bar:
         task = bar.add_task("starting", total=None)
@@ -96,7 +97,11 @@ def build_layers(entries: Sequence[Entry], quiet: bool = False) -> list[Entry]:
         def report(text: str, done: int, total: int) -> None:
             bar.update(task, description=text[:60].ljust(60), total=total or None, completed=done)
 
-        return [entry._replace(layer=prepare_layer(entry.recipe, report)) for entry in entries]
+        def build(recipe: Any) -> Layer:
+            node = isinstance(recipe, NodeEnvironment)
+            return build_node_environment(recipe, report) if node else prepare_layer(recipe, report)
+
+        return [entry._replace(layer=build(entry.recipe)) for entry in entries]
 
 
 def _recipes(needs: Needs) -> list[Any]:
