@@ -35,6 +35,7 @@ def state(
     started: list[str] | None = None,
     stopped: list[str] | None = None,
     canceled: list[Row] | None = None,
+    new: int = 0,
 ) -> Outcome:
     """Just this has happened in Dagster since the setup.
 
@@ -46,6 +47,7 @@ def state(
         started: schedules and sensors that run now, and did not.
         stopped: those that ran, and do not now.
         canceled: configurations of the runs that were under way, and were canceled.
+        new: how many assets have been materialized that never were before.
     """
     base = final.baseline("dagster")
     try:
@@ -56,8 +58,9 @@ def state(
     wanted = (set(base["on"]) | set(started or [])) - set(stopped or [])
     if wanted != set(now["on"]):
         lines.append(f"{shown(now['on'], 300)} run; right is {shown(sorted(wanted), 300)}")
-    if base["rest"] != now["rest"]:
-        lines.append(f"there are {now['rest']}; there were {base['rest']}")
+    rest = {**base["rest"], "materialized": base["rest"]["materialized"] + new}
+    if rest != now["rest"]:
+        lines.append(f"there are {now['rest']}; right is {rest}")
     return not lines, "; ".join(lines) or "just the right things have happened"
 
 

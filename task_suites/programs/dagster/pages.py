@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen
 from deskgym.task_suites.programs.chromium.macros import press
-from deskgym.task_suites.programs.dagster.macros import await_end, launch, materialize, show
+from deskgym.task_suites.programs.dagster.launchpad import materialize, nearest
+from deskgym.task_suites.programs.dagster.macros import await_end, launch, show
 from deskgym.task_suites.programs.toolkits.scripts import click
 
 _TIMEOUT = 120.0  # seconds
@@ -49,18 +50,17 @@ def again(screen: Screen, job: str, how: str = "From failure") -> Bursts:
     """Execute the failed run of a job again, as an item of the button's list says, and wait for the new run's end."""
     yield from open_run(screen, job, "Failure")
     button = screen.find(role="push button", name="Re-execute all (*)", timeout=_TIMEOUT)
-    arrows = screen.find_all(role="push button", name="arrow_drop_down")
-    yield [click(min(arrows, key=lambda arrow: abs(arrow.center[1] - button.center[1])))]
+    yield [click(nearest(screen.find_all(role="push button", name="arrow_drop_down"), button))]
     yield from press(screen, f"*{how}", "menu item")
     await_end(screen)
 
 
-def read(screen: Screen, job: str, text: str) -> Bursts:
-    """Show the log of a job's run that has succeeded, with the lines that have a text."""
+def read(screen: Screen, job: str, text: str, shows: str = "") -> Bursts:
+    """Show the log of a job's run that has succeeded, with the lines that have a text, until there is such a line."""
     yield from open_run(screen, job)
     field = screen.find(role="entry", name="Filter…", timeout=_TIMEOUT)
     yield [click(field), Action("type", text=text)]
-    screen.find(name=f"*{text}*rows written*", timeout=_TIMEOUT)
+    screen.find(name=shows or f"*{text}*rows written*", timeout=_TIMEOUT)
 
 
 def terminate(screen: Screen, region: str) -> Bursts:
@@ -79,6 +79,7 @@ def terminate(screen: Screen, region: str) -> Bursts:
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {
-    f"dagster.{macro.__name__}": macro for macro in (configure, group, asset, open_run, again, read, terminate)
+    f"dagster.{macro.__name__}": macro
+    for macro in (configure, group, asset, materialize, open_run, again, read, terminate)
 }
 """By the names that task files use."""

@@ -42,8 +42,27 @@ _CODE = f"dagster api grpc -h 127.0.0.1 -p {CODE_PORT} -f {SITE}/definitions.py 
 _WEB = f"dagster-webserver -h 127.0.0.1 -p {PORT} -w {SITE}/workspace.yaml --suppress-warnings"
 _AS = "setpriv --reuid={0} --regid={0} --clear-groups"
 _AS_WEB, _AS_RUNNER, _AS_POSTGRES = _AS.format(WEB), _AS.format(RUNNER), _AS.format("postgres")
-_PROGRESS = "run_body, partition, partition_set, status, update_timestamp, start_time, end_time"
 _WRITES = ("event_logs", "asset_keys", "asset_event_tags", "asset_check_executions", "run_tags")
+_PROGRESS = "run_body, partition, partition_set, status, update_timestamp, start_time, end_time"
+_RIGHTS = f"""
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO {RUNNER};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {RUNNER};
+GRANT INSERT ON {", ".join(_WRITES)} TO {RUNNER};
+GRANT UPDATE ON asset_keys, asset_check_executions TO {RUNNER};
+GRANT UPDATE ({_PROGRESS}) ON runs TO {RUNNER};
+CREATE FUNCTION asked(body text) RETURNS jsonb IMMUTABLE LANGUAGE sql AS
+  $$ SELECT (body::jsonb - 'status') #- '{{tags,dagster/failure_reason}}' $$;
+CREATE FUNCTION keep_run() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF asked(NEW.run_body) <> asked(OLD.run_body)
+    OR NEW.status <> OLD.status AND OLD.status IN ('SUCCESS', 'FAILURE', 'CANCELED') THEN
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied: a run stays what was asked for, and as it ended';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER keep_run BEFORE UPDATE ON runs FOR EACH ROW WHEN (current_user <> '{WEB}') EXECUTE FUNCTION keep_run();
+"""
+"""A run's process writes how the run goes on into its row, and all of the body with it: a trigger compares what was
+asked for. No process but the web server's may change that, or the end of a run."""
 
 COMPANY = LayerRecipe(
     "dagster-company",
@@ -57,11 +76,7 @@ COMPANY = LayerRecipe(
     sed -i s/TABLES/true/ {HOME}/dagster.yaml
     {_AS_WEB} python {SITE}/tables.py
     sed -i 's/should_autocreate_tables: true/should_autocreate_tables: false/' {HOME}/dagster.yaml
-    {_AS_WEB} psql -q -d {DATABASE} -c 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO {RUNNER}' \
-      -c 'GRANT INSERT ON {", ".join(_WRITES)} TO {RUNNER}' \
-      -c 'GRANT UPDATE ON asset_keys, asset_check_executions TO {RUNNER}' \
-      -c 'GRANT UPDATE ({_PROGRESS}) ON runs TO {RUNNER}' \
-      -c 'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {RUNNER}'
+    {_AS_WEB} psql -q -v ON_ERROR_STOP=1 -d {DATABASE} -f {SITE}/rights.sql
     {_AS_RUNNER} {_CODE} >/tmp/code.log 2>&1 &
     {_AS_WEB} {_WEB} >/tmp/web.log 2>&1 &
     made=0
@@ -75,6 +90,7 @@ COMPANY = LayerRecipe(
         (f"{SITE}/company.py", HERE / "company.py"),
         *((f"{SITE}/{path.name}", path) for path in sorted((HERE / "site").glob("*.py"))),
         (f"{SITE}/workspace.yaml", _WORKSPACE.encode()),
+        (f"{SITE}/rights.sql", _RIGHTS.encode()),
         (f"{HOME}/dagster.yaml", _INSTANCE.encode()),
         (f"{HOME}/.nux/nux.yaml", b"seen: 1\n"),
     ),
@@ -94,17 +110,20 @@ END_RUNS = Daemon(
 )
 """It is told to end before each roll-back, and ends all runs then: no run works on into the next episode."""
 
+WEB_SERVER = Daemon(
+    (*_WEB.split(), "--db-pool-recycle", "0"),  # a roll-back ends all connections
+    Ready(port=PORT, http="/server_info", timeout=300),
+    user=WEB,
+    environment=(*SETTINGS, ("PGHOST", SOCKET)),
+)
+"""The web server."""
+
 SERVICE = ServiceSpec(
     "dagster",
     daemons=(
         SERVER,
         Daemon(tuple(_CODE.split()), Ready(port=CODE_PORT, timeout=180), user=RUNNER, environment=SETTINGS),
-        Daemon(
-            (*_WEB.split(), "--db-pool-recycle", "0"),  # a roll-back ends all connections
-            Ready(port=PORT, http="/server_info", timeout=300),
-            user=WEB,
-            environment=(*SETTINGS, ("PGHOST", SOCKET)),
-        ),
+        WEB_SERVER,
         END_RUNS,
     ),
     ports=(PORT,),
