@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if (debian or python) and not _installed(debian, python, arguments.yes):
         return 1
-    for entry in build_layers(_missing_layers(programs)):
-        print(f"built {entry.to_dict()['name']}")
+    began = time.monotonic()
+    if built := build_layers(_missing_layers(programs)):
+        size = sum(entry.layer.size for entry in built if entry.layer)
+        print(f"built {len(built)} layers, {size / 2**20:.0f} MiB, in {time.monotonic() - began:.0f} s")
     return 0
 
 

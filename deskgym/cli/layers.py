@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.cli.output import note, print_json, print_table, progress, pulse
 
 if TYPE_CHECKING:
     from deskgym.envs.needs import Needs
@@ -87,21 +88,29 @@ def find_entries() -> list[Entry]:
 
 
 def build_layers(entries: Sequence[Entry], quiet: bool = False) -> list[Entry]:
-    """Build these in order, with a progress bar."""
+    """Build these in order, with a progress bar; without a terminal a line now and then, and one when each is there."""
     from deskgym.envs.provision.layers import prepare_layer
     from deskgym.envs.provision.node_environments import NodeEnvironment, build_node_environment
 
-    with progress(quiet) as bar:
-        task = bar.add_task("starting", total=None)
+    built: list[Entry] = []
+    now = "starting"
 
-        def report(text: str, done: int, total: int) -> None:
-            bar.update(task, description=text[:60].ljust(60), total=total or None, completed=done)
+    def report(text: str, done: int, total: int) -> None:
+        nonlocal now
+        now = f"{len(built) + 1} of {len(entries)}: {text}"
+        bar.update(task, description=now[:60].ljust(60), total=total or None, completed=done)
 
-        def build(recipe: Any) -> Layer:
-            node = isinstance(recipe, NodeEnvironment)
-            return build_node_environment(recipe, report) if node else prepare_layer(recipe, report)
-
-        return [entry._replace(layer=build(entry.recipe)) for entry in entries]
+    with progress(quiet) as bar, nullcontext() if quiet else pulse(lambda: now):
+        task = bar.add_task(now, total=None)
+        for entry in entries:
+            began = time.monotonic()
+            prepare = build_node_environment if isinstance(entry.recipe, NodeEnvironment) else prepare_layer
+            layer = prepare(entry.recipe, report)
+            built.append(entry._replace(layer=layer))
+            if not quiet and entry.layer is None:
+                took, size = time.monotonic() - began, layer.size / MIB
+                note(f"{len(built)} of {len(entries)}: {layer.path.name}, {size:.0f} MiB in {took:.0f} s")
+    return built
 
 
 def _recipes(needs: Needs) -> list[Any]:
