@@ -58,6 +58,7 @@ CASES = {
     "jupyterlab": Case("JupyterLab in Chromium", "jupyterlab/fix", ("down", "up"), 3000, 80),
     "superset": Case("Superset in Chromium", "superset/chart-table", ("tab",), 4000, 120, large=True),
     "airflow": Case("Airflow in Chromium", "airflow/pause", ("tab",), 4000, 120, large=True),
+    "dagster": Case("Dagster in Chromium", "dagster/schedule", ("tab",), 4000, 120),
 }
 QUICK = ("terminal",)
 
