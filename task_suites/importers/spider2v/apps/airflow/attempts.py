@@ -223,6 +223,9 @@ _ATTEMPTS: Mapping[str, tuple[Play, Mapping[str, Play]]] = {
             "paused again": _commands(
                 "workFlow", f"airflow dags unpause {_ECHO}", f"astro run {_ECHO}", f"airflow dags pause {_ECHO}"
             ),
+            "with another file": _commands(
+                "workFlow", f"echo >> dags/{_ECHO}.py", f"airflow dags unpause {_ECHO}", f"astro run {_ECHO}"
+            ),
         },
     ),
     "67ee22b5": (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -31,6 +33,16 @@ def is_started(scene: Scene, dag: str, port: int) -> None:
         raise CheckFailed(f"the project lacks {', '.join(missing)}")
     if not airflow.sql(f"SELECT dag_id FROM dag WHERE dag_id = '{dag}' AND is_active"):
         raise CheckFailed(f"Airflow has not read the project's {dag}")
+
+
+def is_given(scene: Scene, path: str) -> None:
+    """A file of the project in upstream's archive is as it was given. Raises CheckFailed where not."""
+    archive = next(step["src"] for step in scene.record.config if step.type == "copyfile_from_host_to_guest")
+    with zipfile.ZipFile(io.BytesIO(archive.read_bytes())) as members:
+        given = members.read(path)
+    found = scene.final.companions["airflow"].run(["head", "-c", "100000", f"{PROJECTS}/{path}"], user="nobody")
+    if found.stdout != given:
+        raise CheckFailed(f"{path} is not as it was given")
 
 
 def logs_are_airflows(scene: Scene) -> None:
@@ -88,6 +100,9 @@ CORRECTIONS = {
     "airflow/699e0c0a-3fdc-4c10-ad9f-c4c9d7a9947b": Correction(
         "whether the project is whole, and whether Airflow runs it, is not looked at",
         test=partial(is_started, dag="example_astronauts", port=8002),
+    ),
+    "airflow/57a13efe-c008-4bc9-8959-36276115da0b": Correction(
+        "the DAG's file may be another one", test=partial(is_given, path="workFlow/dags/workFlow_Echo.py")
     ),
     "airflow/06b8d673-f953-4f82-86b3-5f5cfe5c8aec": Correction(
         "the logs may be anybody's text; they must be Airflow's, of checks that passed", test=logs_are_airflows
