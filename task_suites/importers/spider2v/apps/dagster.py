@@ -37,6 +37,7 @@ exec dagster dev -p 3000 >start_server.log 2>&1"""
 _CURL = re.compile(r"^curl -s -o (\S+) (http://localhost:\S+)$", re.MULTILINE)
 _DIFF = "diff -i customers.csv gold_customers.csv"
 _OWN_NAME = "sed -i 1s/,total_order_amount/,customer_lifetime_value/ customers.csv"
+_NUMPY = "type(result) == np.float64"
 _ASKED = """{ workspaceOrError { ... on Workspace { locationEntries { locationOrLoadError { ... on RepositoryLocation {
 repositories { location { name } jobs { name } sensors { name } } } } } } } }"""
 
@@ -68,7 +69,7 @@ def run_script(scene: Scene, text: str, place: str) -> str:
         scene.clean.put(page, _get(scene, url), owner="guest")
         text = text.replace(f"curl -s -o {file} {url}", f"cp {page} {file}")
     if scene.mode == "corrected":  # the schema file, which the instruction names, calls the column so
-        text = text.replace(f"if {_DIFF}", f"{_OWN_NAME}\nif {_DIFF}")
+        text = text.replace(f"if {_DIFF}", f"{_OWN_NAME}\nif {_DIFF}").replace(_NUMPY, "isinstance(result, float)")
     return run_in_clean_machine(scene, text, place)
 
 
@@ -118,6 +119,9 @@ _CORRECTIONS: Mapping[str, Correction] = {
     ),
     "dagster/85e31bb7-9b44-41c2-8fea-a8f9316d0b67": Correction(
         "the gold's last column has another name than the schema file says; both names pass"
+    ),
+    "dagster/b8614458-2d9f-47fc-b98c-7ebf2a388781": Correction(
+        "the score must be numpy's number, which scikit-learn gives before 1.5; a float passes too"
     ),
 }
 

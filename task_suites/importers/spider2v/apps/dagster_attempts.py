@@ -23,10 +23,10 @@ from deskgym.task_suites.importers.spider2v.apps.dagster_code import (
 from deskgym.task_suites.importers.spider2v.attempts import run
 from deskgym.task_suites.importers.spider2v.frame import Attempts
 from deskgym.task_suites.importers.spider2v.record import Mode, UpstreamTask
+from deskgym.task_suites.programs.dagster.launchpad import materialize
 from deskgym.task_suites.programs.dagster.macros import (
     launch,
     launch_job,
-    materialize,
     reload,
     show,
     switch,

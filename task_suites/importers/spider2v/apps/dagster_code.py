@@ -14,8 +14,8 @@ _SCHEDULE = """from dagster import schedule
 @schedule(cron_schedule="{}", job_name="sklearn_job")
 def every_weekday_hour():
     return {{}}"""
-_FEATURES = (
-    'cd ~/sklearn-dagster && sed -i -e \'s/"Sex", "Name"\\]$/"Sex", "Name", {}]/\' '
+_FEATURES = (  # the file's lines end as on Windows
+    'cd ~/sklearn-dagster && sed -i -e \'s/"Sex", "Name"\\]\\r*$/"Sex", "Name", {}]/\' '
     "-e 's/^\\( *\\)(vect, \"Name\"),/&\\n\\1(SimpleImputer(), [{}]),/' ops/sklearn_ops.py"
 )
 _REPOSITORY = (
@@ -92,7 +92,6 @@ MODELS = ("stg_customers", "stg_orders", "stg_payments")
 
 @asset(deps=[get_asset_key_for_model([jaffle_shop_dbt_assets], name) for name in MODELS])
 def customers():
-    """Add the asset: its last column has this name, and orders are joined so."""
     query = """
     with made as (select customer_id, min(order_date) as first_order, max(order_date) as most_recent_order,
                          count(order_id) as number_of_orders from stg_orders group by customer_id),
