@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,9 +71,14 @@ _DEFAULTS = {"config": {}, "assets": [], "tags": {}, "again": "", "resumed": Fal
 def _compare_runs(base: Row, now: Row, wanted: list[Row]) -> list[str]:
     made = [_described(base, now["runs"][key]) for key in now["runs"].keys() - base["runs"].keys()]
     right = [{**_DEFAULTS, **run} for run in wanted]
-    if sorted(made, key=str) == sorted(right, key=str):
+    if sorted(made, key=_ordered) == sorted(right, key=_ordered):
         return []
     return [f"the new runs are {shown(made, 600)}; right is {shown(right, 600)}"]
+
+
+def _ordered(run: Row) -> str:
+    """A run's text, whatever the order of its keys."""
+    return json.dumps(run, sort_keys=True)
 
 
 def _described(base: Row, run: Row) -> Row:

@@ -43,14 +43,6 @@ def await_end(screen: Screen, ends: str = "SUCCESS") -> None:
     screen.find(role="document web", name=f"*[[]{ends}[]]", timeout=_SLOW)
 
 
-def materialize(screen: Screen, ends: str = "SUCCESS") -> Bursts:
-    """Press the button that materializes what the lineage on the screen shows, and wait for the run's end."""
-    screen.find(role="push button", name="materialization Materialize*", timeout=_SLOW)
-    yield from press(screen, "materialization Materialize*", "push button", "View")
-    yield from press(screen, "View", "push button")
-    await_end(screen, ends)
-
-
 def launch_job(screen: Screen, location: str, job: str, ends: str = "SUCCESS", site: str = SITE) -> Bursts:
     """Launch a job in its launchpad as it stands there, and wait for the run's end."""
     yield from show(screen, f"locations/{location}/jobs/{job}/playground", f"Job: {job}", site)
@@ -93,7 +85,6 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
     "dagster.show": show,
     "dagster.reload": reload,
     "dagster.launch": launch,
-    "dagster.materialize": materialize,
     "dagster.launch_job": launch_job,
     "dagster.switch": switch,
     "dagster.test_sensor": test_sensor,
