@@ -36,6 +36,7 @@ _DEV = f"""source {CONDA}/etc/profile.d/conda.sh; conda activate dagster; export
 exec dagster dev -p 3000 >start_server.log 2>&1"""
 _CURL = re.compile(r"^curl -s -o (\S+) (http://localhost:\S+)$", re.MULTILINE)
 _DIFF = "diff -i customers.csv gold_customers.csv"
+_SORTED = "diff -i <(sort customers.csv) <(sort gold_customers.csv)"
 _OWN_NAME = "sed -i 1s/,total_order_amount/,customer_lifetime_value/ customers.csv"
 _NUMPY = "type(result) == np.float64"
 _ASKED = """{ workspaceOrError { ... on Workspace { locationEntries { locationOrLoadError { ... on RepositoryLocation {
@@ -69,7 +70,7 @@ def run_script(scene: Scene, text: str, place: str) -> str:
         scene.clean.put(page, _get(scene, url), owner="guest")
         text = text.replace(f"curl -s -o {file} {url}", f"cp {page} {file}")
     if scene.mode == "corrected":  # the schema file, which the instruction names, calls the column so
-        text = text.replace(f"if {_DIFF}", f"{_OWN_NAME}\nif {_DIFF}").replace(_NUMPY, "isinstance(result, float)")
+        text = text.replace(f"if {_DIFF}", f"{_OWN_NAME}\nif {_SORTED}").replace(_NUMPY, "isinstance(result, float)")
     return run_in_clean_machine(scene, text, place)
 
 
@@ -118,7 +119,8 @@ _CORRECTIONS: Mapping[str, Correction] = {
         _PAGE, test=partial(_serves, 3000, "file_watch_sensor", "sensors", "directory_sensor")
     ),
     "dagster/85e31bb7-9b44-41c2-8fea-a8f9316d0b67": Correction(
-        "the gold's last column has another name than the schema file says; both names pass"
+        "the gold's last column has another name than the schema file says, and its rows have an order that nobody asks "
+        "for; both names pass, and any order"
     ),
     "dagster/b8614458-2d9f-47fc-b98c-7ebf2a388781": Correction(
         "the score must be numpy's number, which scikit-learn gives before 1.5; a float passes too"
