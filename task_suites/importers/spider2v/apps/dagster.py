@@ -119,8 +119,8 @@ _CORRECTIONS: Mapping[str, Correction] = {
         _PAGE, test=partial(_serves, 3000, "file_watch_sensor", "sensors", "directory_sensor")
     ),
     "dagster/85e31bb7-9b44-41c2-8fea-a8f9316d0b67": Correction(
-        "the gold's last column has another name than the schema file says, and its rows have an order that nobody asks "
-        "for; both names pass, and any order"
+        "the gold's last column has another name than the schema file says, and its rows have an order that nobody "
+        "asks for; both names pass, and any order"
     ),
     "dagster/b8614458-2d9f-47fc-b98c-7ebf2a388781": Correction(
         "the score must be numpy's number, which scikit-learn gives before 1.5; a float passes too"
