@@ -45,9 +45,12 @@ def save(screen: Screen) -> Bursts:
 
 
 def terminal(screen: Screen) -> Bursts:
-    """Open the terminal below the editor, and wait for its prompt."""
+    """Open the terminal below the editor, and click into it once it has a prompt."""
     yield [Action("press", keys=("ctrl", "`"))]
     _until("the prompt", lambda: re.fullmatch(SHELL, _last_line(screen)) is not None, _TIMEOUT)
+    prompt = screen.find(role="list item", text="user@*")
+    yield [Action("click", prompt.x + 300, prompt.y + 60)]
+    screen.find(role="entry", name="Terminal *", state="focused", timeout=_TIMEOUT)
 
 
 def run(screen: Screen, command: str) -> Bursts:

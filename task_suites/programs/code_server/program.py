@@ -7,8 +7,9 @@ from deskgym.task_suites.hooks.files import legal_path
 from deskgym.task_suites.hooks.programs import launch
 from deskgym.task_suites.programs.chromium.program import open_ as open_chromium
 from deskgym.task_suites.programs.code_server.server import DEFAULTS, PORT, SETTINGS, START
+from deskgym.task_suites.programs.toolkits.commands import FOLDER
 
-BASHRC = "PS1='user@desktop:\\w$ '\nexport PAGER=cat\nbind 'set enable-bracketed-paste off' 2>/dev/null\n"
+BASHRC = f"PATH={FOLDER}:$PATH\nPS1='user@desktop:\\w$ '\nexport PAGER=cat\nbind 'set enable-bracketed-paste off' 2>/dev/null\n"
 
 
 def open_(setup: Setup, folder: str = "/home/user/project", timeout: float = 120.0) -> None:
