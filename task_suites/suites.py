@@ -95,6 +95,7 @@ ENTRIES = (
             "mariadb",
             "views",
             "dagster",
+            "dagster_code",
             "dagster_project",
             "code_server",
         ),
