@@ -53,10 +53,10 @@ def test_waiting(setup):
         setup, "shop", "SELECT count(*) AS n FROM orders", that(some={"has": {"n": {"between": [3, 99]}}})
     )
     services.http(setup, "shop", "/", that=that(contains="late"), wait=True)
-    with pytest.raises(SetupError, match=r"not as awaited within 0.2 s: the rows are \[\]; awaited is at least one"):
-        services.wait_for_sql(setup, "shop", "SELECT 1 FROM orders WHERE item = 'never'", timeout=0.2)
-    with pytest.raises(SetupError, match=r"not as awaited within 0.2 s: answered with 200, not 404"):
-        services.http(setup, "shop", "/page", expect=404, wait=True, timeout=0.2)
+    with pytest.raises(SetupError, match=r"not as awaited within 2 s: the rows are \[\]; awaited is at least one"):
+        services.wait_for_sql(setup, "shop", "SELECT 1 FROM orders WHERE item = 'never'", timeout=2)
+    with pytest.raises(SetupError, match=r"not as awaited within 2 s: answered with 200, not 404"):
+        services.http(setup, "shop", "/page", expect=404, wait=True, timeout=2)
 
 
 def test_downloads(setup):

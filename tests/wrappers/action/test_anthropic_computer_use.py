@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from fake_suite import FakeSource
 from gymnasium.utils.env_checker import check_env
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import deskgym  # noqa: F401  (registers the ids)
@@ -389,6 +389,7 @@ def make_small():
     return make(display=(80, 64))
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(
     st.recursive(
         st.none()
