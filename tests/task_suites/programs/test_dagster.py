@@ -1,5 +1,7 @@
 """Dagster in real sandboxes: its first screen, a run that is under way at the end of an episode, and what is forged."""
 
+import time
+
 import gymnasium as gym
 import pytest
 
@@ -85,3 +87,26 @@ def test_what_runs_code_can_neither_make_or_change_a_run_nor_start_a_schedule(en
     done = machine.run([*ROLE.split(), statement], user="guest")
     assert done.returncode != 0, done.stdout
     assert b"permission denied" in done.stderr or b"must be owner" in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_what_an_agents_code_has_left_is_gone_after_a_reset_and_it_can_make_no_run():
+    env = gym.make("deskgym/DataEngineering-v0", task="dagster_code/asset", action="code", screen_size=(1280, 720))
+    try:
+        env.reset(seed=1)
+        machine = env.unwrapped.machine.companions["dagster"].machine
+        left = "touch /tmp/left; (setsid sleep 1234 >/dev/null 2>&1 </dev/null &)"
+        assert machine.run(["bash", "-c", left], user="games").returncode == 0
+        assert machine.run(["pgrep", "-U", "games", "-f", "sleep 1234"], user="guest").returncode == 0
+        insert = "INSERT INTO runs (run_id, status) VALUES ('x', 'SUCCESS')"
+        done = machine.run([*ROLE.replace("daemon", "games").split(), insert], user="guest")
+        assert done.returncode != 0 and b"permission denied" in done.stderr
+        env.reset(seed=2)
+        assert env.unwrapped.machine.companions["dagster"].machine is machine, "the companion was replaced"
+        until, found = time.monotonic() + 10, "pgrep -U games -f 'sleep 1234' || [ -e /tmp/left ]"
+        while machine.run(["bash", "-c", found], user="guest").returncode == 0:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    finally:
+        env.close()
