@@ -185,6 +185,6 @@ def _print(suite: str, rows: list[Row]) -> None:
     )
     for row in rows:
         for task, what in row.found.items():
-            print(f"{row.attack}: {task}: {what}")
+            print(f"FAILED {row.attack}: {task}: {what}")
     total, bad = sum(row.played for row in rows), sum(len(row.found) for row in rows)
     print(f"{total} attacks, {bad} of which earned something, broke the verdict or got in; must be 0")

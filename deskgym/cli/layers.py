@@ -90,7 +90,6 @@ def find_entries() -> list[Entry]:
 def build_layers(entries: Sequence[Entry], quiet: bool = False) -> list[Entry]:
     """Build these in order, with a progress bar; without a terminal a line now and then, and one when each is there."""
     from deskgym.envs.provision.layers import prepare_layer
-    from deskgym.envs.provision.node_environments import NodeEnvironment, build_node_environment
 
     built: list[Entry] = []
     now = "starting"
@@ -104,8 +103,7 @@ def build_layers(entries: Sequence[Entry], quiet: bool = False) -> list[Entry]:
         task = bar.add_task(now, total=None)
         for entry in entries:
             began = time.monotonic()
-            prepare = build_node_environment if isinstance(entry.recipe, NodeEnvironment) else prepare_layer
-            layer = prepare(entry.recipe, report)
+            layer = prepare_layer(entry.recipe, report)
             built.append(entry._replace(layer=layer))
             if not quiet and entry.layer is None:
                 took, size = time.monotonic() - began, layer.size / MIB

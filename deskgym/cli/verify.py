@@ -344,6 +344,9 @@ def _print(arguments: argparse.Namespace, resets: int, rows: Sequence[dict[str, 
                 for row in rows
             ),
         )
+    for row in rows:
+        for problem in row["problems"]:
+            print(f"FAILED {row['task']}: {problem}")  # whole, and where a log's reader looks for it
     told = [f"{good} of {len(rows)} tasks are as they must be"] if rows or not plan.unchanged else []
     if plan.unchanged:
         told.append(f"{len(plan.unchanged)} not played: their proofs hold (--all plays them too)")

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from deskgym.envs.guest.relay import Relay
 
 COMPANION_METHODS = (
-    "start", "state", "stop", "link", "quiet", "freeze", "roll_back", "fingerprint", "query", "execute", "http",
+    "start", "state", "stop", "clear", "link", "quiet", "freeze", "roll_back", "fingerprint", "query", "execute",
+    "http",
 )  # fmt: skip
 KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "close")
 

@@ -234,6 +234,8 @@ class Companion:
         """Have the service end its work for the last episode: else it may change data that is rolled back."""
         if restarted:
             self._on_guest("stop", 0.0, numbers=restarted)
+        for user in self.spec.agent_users:
+            self._on_guest("clear", DATA_TIMEOUT, user=user)
         if self._on_guest("quiet", GRACE)["quiet"]:
             return
         for database in self._postgresql:

@@ -178,6 +178,8 @@ class ServiceSpec(CheckedFields):
         ports: what the desktop reaches on 127.0.0.1.
         data: what is rolled back before every episode; the first ``Sqlite`` or ``Postgresql`` is what ``sql`` asks.
         shared: folders that the desktop has too.
+        agent_users: system users that run what the agent has written. Before every roll-back all their processes are
+            killed, and their files in /tmp, /var/tmp and /dev/shm deleted; so their daemons are those with ``restart``.
         watch: more files and folders that no episode may change: where one does, the companion is replaced.
         user: whom its programs run as: ``"agent"`` (the companion's ordinary user, uid 1000), ``"guest"`` (root in the
             companion) or a system user such as ``"postgres"``.
@@ -201,6 +203,7 @@ class ServiceSpec(CheckedFields):
     ports: tuple[Port, ...] = ()
     data: tuple[Data, ...] = ()
     shared: tuple[SharedFolder, ...] = ()
+    agent_users: tuple[str, ...] = ()
     watch: tuple[str, ...] = ()
     user: str = "agent"
     layers: tuple[Any, ...] = ()
@@ -221,6 +224,12 @@ class ServiceSpec(CheckedFields):
         for name in self.secrets:
             if not _VARIABLE.match(name):
                 raise ValueError(f"the service {self.name!r} has the secret {name!r}; legal are names of variables")
+        for daemon in self.daemons:
+            if (daemon.user or self.user) in self.agent_users and not daemon.restart:
+                raise ValueError(
+                    f"the service {self.name!r} starts {daemon.command[0]} as {daemon.user or self.user}, one of "
+                    "agent_users, who are cleared away before every roll-back: such a daemon needs restart=True"
+                )
         for path in self.paths:
             if not path.startswith("/") or posixpath.normpath(path) != path:
                 raise ValueError(

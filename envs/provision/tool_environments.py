@@ -77,6 +77,58 @@ class ToolEnvironment:
             raise ValueError(f"environment {self.name!r} has requirements without a pin (==): {', '.join(loose)}")
         return tuple(filter(None, lines))
 
+    @property
+    def ingredients(self) -> tuple[str, ...]:
+        """All that it is made from, beside its Python.
+
+        Raises:
+            ValueError: something is not pinned.
+        """
+        return self.lines
+
+    def install(self, upper: Path, downloads: Path, report: Report) -> None:
+        """Make it below ``upper``, which machines see as /opt, with pip.
+
+        Args:
+            upper: there is nothing of it below yet.
+            downloads: what a try before this one has downloaded; it keeps what this one does.
+            report: called as it goes on; counts requirements.
+
+        Raises:
+            ToolFailed: pip failed.
+        """
+        lines, log = self.lines, downloads / "pip.log"
+        place = self.place(upper)
+        place.mkdir(parents=True)
+        requirements = place / "requirements.txt"
+        requirements.write_text("\n".join(lines) + "\n")
+        done = 0
+
+        def on_line(line: str) -> None:
+            nonlocal done
+            done += line.startswith(("Collecting ", "Processing "))
+            if line.startswith(("Collecting ", "Processing ", "Building ", "Installing ")):
+                report(f"{self.name}: {line.partition(' (')[0]}", min(done, len(lines)), len(lines))
+
+        run_tool([self.python, "-m", "venv", "--without-pip", str(place)], log)
+        install = [
+            sys.executable, "-m", "pip", f"--python={place}/bin/python", "install", "--no-compile", "--no-input",
+            "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar=off",
+            f"--cache-dir={downloads}", f"--requirement={requirements}",
+        ]  # fmt: skip
+        run_tool(install, log, on_line=on_line)
+        for path in (place / "pyvenv.cfg", *(place / "bin").iterdir()):
+            if not path.is_symlink() and b"\0" not in (content := path.read_bytes()):
+                path.write_bytes(content.replace(str(place).encode(), self.inside.encode()))
+        report(f"{self.name}: compiling", len(lines), len(lines))
+        options = ["-qq", "-j", "0", "-s", str(place), "-p", self.inside, "--invalidation-mode", "unchecked-hash"]
+        with suppress(ToolFailed):  # libraries have templates that are no Python
+            run_tool([self.python, "-I", "-m", "compileall", *options, str(place / "lib")], log)
+
+    def place(self, upper: Path) -> Path:
+        """Its folder below what machines see as /opt."""
+        return upper / os.path.relpath(self.inside, "/opt")
+
 
 def find_environment(environment: ToolEnvironment) -> Layer:
     """The layer of an environment that is built.
@@ -96,12 +148,12 @@ def find_environment(environment: ToolEnvironment) -> Layer:
 
 def environment_digest(environment: ToolEnvironment) -> str:
     """Hash of all that an environment is made from."""
-    about = (FORMAT, environment.name, environment.lines, _version(environment.python), platform.machine())
+    about = (FORMAT, environment.name, environment.ingredients, _version(environment.python), platform.machine())
     return hashlib.sha256(f"{about} {machine_ids()}".encode()).hexdigest()[:16]
 
 
 def build_environment(environment: ToolEnvironment, report: Report = lambda text, done, total: None) -> Layer:
-    """Give an environment's layer; builds it with pip if it is not there.
+    """Give an environment's layer; builds it if it is not there.
 
     What a killed build has downloaded is not downloaded again.
 
@@ -110,8 +162,8 @@ def build_environment(environment: ToolEnvironment, report: Report = lambda text
         report: called as the build goes on; counts requirements.
 
     Raises:
-        MachineError: kind ``"build_failed"``: pip failed; the message has its last lines. Kind ``"not_installed"``:
-            there is no pip, or no such Python.
+        MachineError: kind ``"build_failed"``: pip or npm failed; the message has its last lines. Kind
+            ``"not_installed"``: there is no pip, or no such Python.
         ValueError: the environment's name or a requirement is not one.
     """
     digest = environment_digest(environment)
@@ -121,7 +173,7 @@ def build_environment(environment: ToolEnvironment, report: Report = lambda text
     def build(folder: Path) -> None:
         downloads.mkdir(parents=True, exist_ok=True)
         try:
-            _build(environment, folder / "opt" / "upper", downloads, report)
+            environment.install(folder / "opt" / "upper", downloads, report)
         except ToolFailed as error:
             said = " | ".join(error.lines[-8:])
             message = f"the environment {environment.name!r} cannot be built: {error}: {said}"
@@ -134,37 +186,6 @@ def build_environment(environment: ToolEnvironment, report: Report = lambda text
         report(f"{environment.name}: process {pid} builds it", 0, 0)
 
     return Layer.open(build_once(target, build, waiting=waiting))
-
-
-def _build(environment: ToolEnvironment, upper: Path, downloads: Path, report: Report) -> None:
-    """Make the environment below ``upper``, which machines see as /opt."""
-    lines, log = environment.lines, downloads / "pip.log"
-    place = upper / os.path.relpath(environment.inside, "/opt")
-    place.mkdir(parents=True)
-    requirements = place / "requirements.txt"
-    requirements.write_text("\n".join(lines) + "\n")
-    done = 0
-
-    def on_line(line: str) -> None:
-        nonlocal done
-        done += line.startswith(("Collecting ", "Processing "))
-        if line.startswith(("Collecting ", "Processing ", "Building ", "Installing ")):
-            report(f"{environment.name}: {line.partition(' (')[0]}", min(done, len(lines)), len(lines))
-
-    run_tool([environment.python, "-m", "venv", "--without-pip", str(place)], log)
-    install = [
-        sys.executable, "-m", "pip", f"--python={place}/bin/python", "install", "--no-compile", "--no-input",
-        "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar=off",
-        f"--cache-dir={downloads}", f"--requirement={requirements}",
-    ]  # fmt: skip
-    run_tool(install, log, on_line=on_line)
-    for path in (place / "pyvenv.cfg", *(place / "bin").iterdir()):
-        if not path.is_symlink() and b"\0" not in (content := path.read_bytes()):
-            path.write_bytes(content.replace(str(place).encode(), environment.inside.encode()))
-    report(f"{environment.name}: compiling", len(lines), len(lines))
-    options = ["-qq", "-j", "0", "-s", str(place), "-p", environment.inside, "--invalidation-mode", "unchecked-hash"]
-    with suppress(ToolFailed):  # libraries have templates that are no Python
-        run_tool([environment.python, "-I", "-m", "compileall", *options, str(place / "lib")], log)
 
 
 def _give_away(folder: Path) -> None:

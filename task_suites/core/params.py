@@ -141,10 +141,10 @@ def render(data: Any, params: Mapping[str, Value]) -> Any:
 
     A text that is one lone ``"{name}"`` or ``"{name[key]}"`` becomes the value itself and keeps its type. Elsewhere the
     value is written into the text, with Python's format specification if there is one (``{a:+.2f}``). A brace is
-    written twice to stand for itself.
+    written twice to stand for itself. Keys of mappings stay as they are.
 
     Raises:
-        CallMistakes: a name is unknown or a specification does not fit, with the places.
+        CallMistakes: a name is unknown, a specification does not fit, or a key names a parameter, with the places.
 
     Examples:
         >>> render({"n": "{a}", "text": "{a:+d}x to {b[lo]}"}, {"a": 3, "b": {"lo": 2.0}})
@@ -163,12 +163,22 @@ def _render_items(items: list[tuple[Any, Any]], params: Mapping[str, Value], kin
     made, mistakes = [], []
     for key, item in items:
         try:
+            if isinstance(key, str) and "{" in key:
+                _check_key(key, params)
             made.append((key, render(item, params)))
         except CallMistakes as wrong:
             mistakes += [mistake.under(key) for mistake in wrong.mistakes]
     if mistakes:
         raise CallMistakes(mistakes)
     return dict(made) if kind is dict else [item for _, item in made]
+
+
+def _check_key(key: str, params: Mapping[str, Value]) -> None:
+    """Raise CallMistakes where somebody meant a parameter's value to be a key."""
+    named = [name for name in re.findall(r"\{(\w+)[^{}]*\}", key) if name in params]
+    if named:
+        why = f"parameters are not filled into keys: let {{{named[0]}}} be a part of a value, or of a parameter's"
+        raise CallMistakes([Mistake((), f"the key {shown(key)}: {why}")])
 
 
 def _render_text(text: str, params: Mapping[str, Value]) -> Any:

@@ -13,10 +13,11 @@ from deskgym.envs.guest.companion.daemons import Daemons
 from deskgym.envs.guest.companion.http import ask
 from deskgym.envs.guest.companion.link import Link
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import Reaper
+from deskgym.envs.guest.processes import Reaper, kill_user
 
 BASE = "/var/lib/deskgym-base"
 """Where a companion with users of its own keeps the frozen data."""
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 class CompanionMethods:
@@ -41,6 +42,11 @@ class CompanionMethods:
         """Stop programs in order; see ``Daemons.stop``."""
         self._link.close()
         return await self._daemons.stop(timeout, numbers)
+
+    async def clear(self, user: str, timeout: float) -> dict[str, Any]:
+        """Kill all processes of a system user, and delete its temporary files; see ``data.clear``."""
+        kill_user(self._config, user)
+        return await self._as(user, timeout, data.clear, TEMPORARY)
 
     def link(self, ports: Sequence[int]) -> dict[str, Any]:
         """Open the link to a desktop: the answer carries the desktop's end of it."""

@@ -39,24 +39,14 @@ READING = tuple((f"AIRFLOW__{name}", value) for name, value in _HOW.items())
 NO_SECRET = ("AIRFLOW__WEBSERVER__SECRET_KEY", "unused")
 """In place of the web application's secret, with which the code in a DAG file could sign a session."""
 
-_AS_RUNNER = f"setpriv --reuid={RUNNER} --regid={RUNNER} --clear-groups --no-new-privs"
-
 _LISTED = f"$(cd {DAGS} && find . -type f | sort | xargs -d '\\n' cksum)"
 _FILES = f"{SITE}/dags.cksum"
 _AWAIT = f'until {WORK} || [ "{_LISTED}" != "$(cat {_FILES})" ]; do sleep 0.5; done; exec {RUN_SCHEDULER}'
 
 _SCHEDULER = replace(
     SCHEDULER,
-    # what the agent's code of the last episode has left running ends with that user's processes; all pipelines are
-    # paused, since reading their files would start a run of each
-    command=(
-        "bash",
-        "-c",
-        f"{_AS_RUNNER} kill -9 -1; {_AS_RUNNER} psql -qd airflow -c 'UPDATE dag SET is_paused = true'; "
-        f'exec {_AS_RUNNER} bash -c "$0"',
-        _AWAIT,
-    ),
-    user="guest",
+    # paused, since reading the files would start a run of each
+    command=("bash", "-c", f"psql -qd airflow -c 'UPDATE dag SET is_paused = true'; {_AWAIT}"),
     environment=(*SCHEDULER.environment, NO_SECRET, *READING),
 )
 """It starts once a run waits or a file is another one."""
@@ -93,6 +83,7 @@ SERVICE_OF_FILES = replace(
     data=(*SERVICE.data, Postgresql(DATABASE, socket=SOCKET, reader=READER)),
     layers=(WAREHOUSE,),
     shared=(SharedFolder(DAGS, DESKTOP_DAGS, size_mb=16),),
+    agent_users=(RUNNER,),
 )
 """Its scheduler runs what the agent writes, as a user that can change the metadata: no check may believe these."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-import time
 from collections.abc import Callable, Mapping
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen
-from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.toolkits.scripts import click, fill
+from deskgym.task_suites.programs.toolkits.waiting import until
 
 SHELL = r"user@desktop:[^$]*\$"
 _TIMEOUT = 60.0
@@ -47,7 +46,7 @@ def save(screen: Screen) -> Bursts:
 def terminal(screen: Screen) -> Bursts:
     """Open the terminal below the editor, and click into it once it has a prompt."""
     yield [Action("press", keys=("ctrl", "`"))]
-    _until("the prompt", lambda: re.fullmatch(SHELL, _last_line(screen)) is not None, _TIMEOUT)
+    until(lambda: re.fullmatch(SHELL, _last_line(screen)) is not None, "code-server does not show the prompt", _TIMEOUT)
     prompt = screen.find(role="list item", text="user@*")
     yield [Action("click", prompt.x + 300, prompt.y + 60)]
     screen.find(role="entry", name="Terminal *", state="focused", timeout=_TIMEOUT)
@@ -56,9 +55,9 @@ def terminal(screen: Screen) -> Bursts:
 def run(screen: Screen, command: str) -> Bursts:
     """Type a command into the terminal, which has the focus, and wait until the prompt is back."""
     yield [Action("type", text=command)]
-    _until("the command", lambda: _last_line(screen).endswith(command), _TIMEOUT)
+    until(lambda: _last_line(screen).endswith(command), "code-server does not show the command", _TIMEOUT)
     yield [Action("press", keys=("enter",))]
-    _until("the prompt", lambda: re.fullmatch(SHELL, _last_line(screen)) is not None, _SLOW)
+    until(lambda: re.fullmatch(SHELL, _last_line(screen)) is not None, "code-server does not show the prompt", _SLOW)
 
 
 def replace(screen: Screen, old: str, new: str, files: str = "") -> Bursts:
@@ -80,14 +79,6 @@ def _last_line(screen: Screen) -> str:
     rows = screen.find_all(role="list item")
     lines = [row.name or row.text for row in rows if (row.name or row.text).strip()]
     return lines[-1].rstrip() if lines else ""
-
-
-def _until(what: str, holds: Callable[[], bool], timeout: float) -> None:
-    until = time.monotonic() + timeout
-    while not holds():
-        if time.monotonic() > until:
-            raise SetupError(f"code-server did not show {what} within {timeout:g} s")
-        time.sleep(_POLL)
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {

@@ -51,15 +51,8 @@ DESK = LayerRecipe(
 """A place for the agent's file, and the rights of who runs it."""
 
 _SERVE = f"dagster code-server start -h 127.0.0.1 -p {PORT} -f {SCRIPT} --location-name {LOCATION}"
-_CLEAR = "kill -9 -1; find /tmp /var/tmp /dev/shm -mindepth 1 -user $USER -delete 2>/dev/null"
-"""What the agent's code of the last episode has left running, and has left elsewhere than in rolled back folders."""
-
 CODE = Daemon(
-    (
-        "bash",
-        "-c",
-        f"USER={AGENT}; {_CLEAR}; until [ -e {FOLDER}/{SCRIPT} ]; do sleep 0.2; done; cd {FOLDER} && exec {_SERVE}",
-    ),
+    ("bash", "-c", f"until [ -e {FOLDER}/{SCRIPT} ]; do sleep 0.2; done; cd {FOLDER} && exec {_SERVE}"),
     Ready(file=f"{SITE}/desk.yaml"),
     user=AGENT,
     environment=SETTINGS,
@@ -76,5 +69,6 @@ SERVICE_OF_CODE = replace(
     daemons=(*(_PAGES if daemon is WEB_SERVER else daemon for daemon in SERVICE.daemons), CODE),
     layers=(DESK,),
     shared=(SharedFolder(FOLDER, DESKTOP_FOLDER, size_mb=16),),
+    agent_users=(AGENT,),
 )
 """What the agent's code does is judged in the clean machine; which runs were asked for, in the storage."""

@@ -13,6 +13,7 @@ from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Element, Screen
 from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.toolkits.scripts import click
+from deskgym.task_suites.programs.toolkits.waiting import until
 
 _CONTENT = ("Code Cell Content", "Markdown Cell Content")
 _TIMEOUT = 60.0
@@ -27,14 +28,14 @@ def cell(screen: Screen, number: int) -> Bursts:
 
     Chromium tells late where cells are after one above has grown: a click there may hit another cell.
     """
-    until = time.monotonic() + _TIMEOUT
+    end = time.monotonic() + _TIMEOUT
     while _focused(screen) != number:
         found = _cell(screen, number)
         yield [Action("click", found.x + 200, found.y + 20, clicks=1 if found.name.startswith("Code") else 2)]
         again = time.monotonic() + _CLICK
         while _focused(screen) != number and time.monotonic() < again:
             time.sleep(_POLL)
-        if time.monotonic() > until:
+        if time.monotonic() > end:
             raise SetupError(f"cell {number} did not take the focus within {_TIMEOUT:g} s")
 
 
@@ -135,7 +136,7 @@ def _item(screen: Screen, name: str) -> Element:
         exact = [each for each in entries if each.name == name]
         return [*exact, *(each for each in entries if each.name.startswith(f"{name} ")), *texts]
 
-    _until(f"the item {name!r}", lambda: bool(items()))
+    until(lambda: bool(items()), f"JupyterLab does not show the item {name!r}", _TIMEOUT)
     return items()[0]
 
 
@@ -156,7 +157,7 @@ def _focused(screen: Screen) -> int:
 
 
 def _cell(screen: Screen, number: int) -> Element:
-    _until(f"cell {number}", lambda: len(_cells(screen)) >= number)
+    until(lambda: len(_cells(screen)) >= number, f"JupyterLab does not show cell {number}", _TIMEOUT)
     return _cells(screen)[number - 1]
 
 
@@ -182,14 +183,6 @@ def _until_idle(screen: Screen) -> None:
             since = since or time.monotonic()
         if time.monotonic() > until:
             raise SetupError(f"JupyterLab did not end running cells within {2 * _TIMEOUT:g} s: {marks}")
-        time.sleep(_POLL)
-
-
-def _until(what: str, holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + _TIMEOUT
-    while not holds():
-        if time.monotonic() > until:
-            raise SetupError(f"JupyterLab did not show {what} within {_TIMEOUT:g} s")
         time.sleep(_POLL)
 
 

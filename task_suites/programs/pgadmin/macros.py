@@ -9,14 +9,12 @@ import time
 from collections.abc import Callable, Mapping
 
 from deskgym.envs.action.actions import Action
-from deskgym.envs.deadline import Deadline
 from deskgym.envs.episode import Bursts, Screen
-from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.toolkits import scripts
+from deskgym.task_suites.programs.toolkits.waiting import until
 
 _TIMEOUT = 30.0
 _SAME = 5.0  # seconds after which an end that reads as the one before it is taken for another one
-_POLL = 0.05
 
 
 def write(screen: Screen, sql: str) -> Bursts:
@@ -28,7 +26,7 @@ def write(screen: Screen, sql: str) -> Bursts:
     def typed() -> bool:
         return any(element.text.strip() == last for element in screen.find_all(role="section"))
 
-    _until(typed, f"the worksheet does not show {last!r}")
+    until(typed, f"the worksheet does not show {last!r}", _TIMEOUT)
 
 
 def run(screen: Screen, sql: str) -> Bursts:
@@ -41,7 +39,7 @@ def run(screen: Screen, sql: str) -> Bursts:
         now = _end(screen)
         return bool(now) and (now != before or time.monotonic() - start > _SAME)
 
-    _until(ended, "the statement does not end")
+    until(ended, "the statement does not end", _TIMEOUT)
 
 
 def download(screen: Screen) -> Bursts:
@@ -55,14 +53,6 @@ def _end(screen: Screen) -> str:
     """What the status line says of a statement that has ended, with its time; "" while one runs, or none has."""
     found = [element.text for element in screen.find_all(role="section") if element.text.startswith("Query complete")]
     return found[0] if found else ""
-
-
-def _until(met: Callable[[], bool], complaint: str) -> None:
-    deadline = Deadline(_TIMEOUT)
-    while not met():
-        if deadline.over:
-            raise SetupError(complaint)
-        time.sleep(_POLL)
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {

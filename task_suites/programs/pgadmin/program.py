@@ -6,12 +6,10 @@ import secrets
 from typing import Any, Literal
 
 from deskgym.task_suites.core.task import Setup
-from deskgym.task_suites.hooks import services
 from deskgym.task_suites.programs.chromium.program import open_ as open_chromium
 from deskgym.task_suites.programs.pgadmin.service import EPISODE, PORT, USER
-from deskgym.task_suites.programs.retail.functions import script
-from deskgym.task_suites.programs.warehouse.program import HOME, PSQLRC
-from deskgym.task_suites.programs.warehouse.service import DATABASE, PASSWORD, ROLE
+from deskgym.task_suites.programs.warehouse.program import fill
+from deskgym.task_suites.programs.warehouse.service import DATABASE
 from deskgym.task_suites.programs.warehouse.service import PORT as WAREHOUSE_PORT
 
 _TIMEOUT = 120.0
@@ -36,16 +34,7 @@ def load(
     Raises:
         SetupError: a statement failed.
     """
-    made = script(tables or {}, "postgresql")
-    rights = f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {ROLE};\n" + "".join(
-        f"GRANT INSERT, UPDATE, DELETE ON {name} TO {ROLE};\n" for name in write or []
-    )
-    services.sql(setup, "pgadmin", made + statements + rights)
-    login = f"127.0.0.1:{WAREHOUSE_PORT}:*:{ROLE}:{PASSWORD}\n"
-    service = f"[warehouse]\nhost=127.0.0.1\nport={WAREHOUSE_PORT}\ndbname={DATABASE}\nuser={ROLE}\n"
-    setup.machine.put(f"{HOME}/.pgpass", login.encode(), mode=0o600)
-    setup.machine.put(f"{HOME}/.psqlrc", PSQLRC.encode())
-    setup.machine.put(f"{HOME}/.pg_service.conf", service.encode())
+    fill(setup, "pgadmin", WAREHOUSE_PORT, tables or {}, write or [], statements)
 
 
 def open_(setup: Setup, page: Literal["worksheet", "browser"] = "worksheet") -> None:

@@ -16,6 +16,7 @@ from deskgym.envs.episode import Bursts, Element, Screen
 from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.chromium.macros import go
 from deskgym.task_suites.programs.toolkits import scripts
+from deskgym.task_suites.programs.toolkits.waiting import until
 
 _TIMEOUT, _POLL = 60.0, 0.1
 
@@ -80,7 +81,7 @@ def save_chart(screen: Screen, name: str = "", dashboard: str = "") -> Bursts:
     if dashboard:
         yield from pick(screen, "Select a dashboard", dashboard, seconds=2.0)
     yield from press(screen, "SAVE")
-    _until(lambda: not screen.find_all(role="dialog", name="Save chart"), "the dialog to save a chart stays")
+    until(lambda: not screen.find_all(role="dialog", name="Save chart"), "the dialog to save a chart stays", _TIMEOUT)
 
 
 def of_row(screen: Screen, row: str, button: str) -> Bursts:
@@ -126,7 +127,7 @@ def confirm(screen: Screen, button: str) -> Bursts:
     pressed = _find(screen, button, "push button", nth=-1)
     before = len(screen.find_all(role="push button", name=button))
     yield [scripts.click(pressed)]
-    _until(lambda: len(screen.find_all(role="push button", name=button)) < before, f"{button!r} stays")
+    until(lambda: len(screen.find_all(role="push button", name=button)) < before, f"{button!r} stays", _TIMEOUT)
 
 
 def dataset(screen: Screen, table: str) -> Bursts:
@@ -193,14 +194,6 @@ def connect(screen: Screen, host: str, name: str) -> Bursts:
     screen.find(role="entry", text=name, timeout=_TIMEOUT)
 
 
-def _until(met: Callable[[], bool], complaint: str) -> None:
-    deadline = Deadline(_TIMEOUT)
-    while not met():
-        if deadline.over:
-            raise SetupError(complaint)
-        time.sleep(_POLL)
-
-
 def _open(screen: Screen, box: str) -> Bursts:
     """Open what the plus in a box opens. What was added before may still move the box, so a click can miss it."""
     for _ in range(5):
@@ -219,7 +212,7 @@ def _tab(screen: Screen, name: str) -> Bursts:
 def _save(screen: Screen) -> Bursts:
     """Press the button of the box that has popped up, which is the last one, and wait until the box is gone."""
     yield [scripts.click(_find(screen, "SAVE", "push button", nth=-1))]
-    _until(lambda: not screen.find_all(role="page tab", name="SIMPLE"), "the box that has popped up stays")
+    until(lambda: not screen.find_all(role="page tab", name="SIMPLE"), "the box that has popped up stays", _TIMEOUT)
 
 
 def _after(screen: Screen, label: str, name: str, timeout: float) -> Element | None:

@@ -32,15 +32,19 @@ def load(
     Raises:
         SetupError: a statement failed.
     """
-    made = script(tables or {}, "postgresql")
+    fill(setup, "warehouse", PORT, tables or {}, write or [], statements)
+
+
+def fill(
+    setup: Setup, service: str, port: int, tables: dict[str, list[list[Any]]], write: list[str], statements: str
+) -> None:
+    """Make the tables in this service, see ``load``, and let ``psql`` on the desktop find them at this port."""
     rights = f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {ROLE};\n" + "".join(
-        f"GRANT INSERT, UPDATE, DELETE ON {name} TO {ROLE};\n" for name in write or []
+        f"GRANT INSERT, UPDATE, DELETE ON {name} TO {ROLE};\n" for name in write
     )
-    services.sql(setup, "warehouse", made + statements + rights)
-    login = f"127.0.0.1:{PORT}:*:{ROLE}:{PASSWORD}\n"
+    services.sql(setup, service, script(tables, "postgresql") + statements + rights)
+    login = f"127.0.0.1:{port}:*:{ROLE}:{PASSWORD}\n"
     setup.machine.put(f"{HOME}/.pgpass", login.encode(), mode=0o600)
     setup.machine.put(f"{HOME}/.psqlrc", PSQLRC.encode())
-    setup.machine.put(
-        f"{HOME}/.pg_service.conf",
-        f"[warehouse]\nhost=127.0.0.1\nport={PORT}\ndbname={DATABASE}\nuser={ROLE}\n".encode(),
-    )
+    place = f"[warehouse]\nhost=127.0.0.1\nport={port}\ndbname={DATABASE}\nuser={ROLE}\n"
+    setup.machine.put(f"{HOME}/.pg_service.conf", place.encode())

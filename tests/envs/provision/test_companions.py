@@ -288,6 +288,24 @@ def test_what_a_daemon_keeps_in_memory_is_gone_where_it_is_restarted(keeper):
             assert machine.companions["memory"].run(["pgrep", "sleep"]).stdout == kept
 
 
+def test_what_the_agents_code_has_left_running_and_lying_about_is_gone_before_data_is_rolled_back(keeper, desktop):
+    spec = replace(SHOP, agent_users=("games",))
+    assert give(keeper, desktop, [spec]) == {"companion_starts": 1}
+    companion = desktop.companions["shop"]
+    code = (
+        "(setsid sh -c 'trap : TERM; while true; do echo x >> /tmp/beat; sleep 0.01; done' >/dev/null 2>&1 &); "
+        "mkdir -p /tmp/a/b /dev/shm/c; touch /tmp/a/b/d /var/tmp/e; chmod 0 /tmp/a/b; ln -s /etc/passwd /tmp/f"
+    )
+    assert companion.run(["sh", "-c", code], user="games").returncode == 0
+    companion.run(["touch", "/tmp/kept"], user="agent")
+    assert companion.run(["pgrep", "-U", "games"]).returncode == 0
+    assert give(keeper, desktop, [spec]) == {"companion_roll_backs": 1}
+    assert desktop.companions["shop"] is companion
+    assert companion.run(["pgrep", "-U", "games"]).returncode == 1
+    left = companion.run(["find", "/tmp", "/var/tmp", "/dev/shm", "-user", "games"], user="guest")
+    assert left.stdout == b"" and companion.run(["ls", "/tmp/kept"]).returncode == 0
+
+
 def test_a_companion_whose_setup_failed_is_replaced(keeper, desktop):
     companion = desktop.companions["shop"]
     keeper.distrust(desktop)
@@ -458,6 +476,7 @@ def test_specifications_are_hashable_data():
         ({"data": ("/x",)}, r"data\[0\]: legal is a Sqlite or a Postgresql or a Files or a Restore, got '/x'"),
         ({"secrets": ("a b",)}, "'a b'"),
         ({"watch": ("etc/x",)}, "'etc/x'"),
+        ({"agent_users": ("agent",)}, "as agent, one of agent_users, .* needs restart=True"),
     ]:
         with pytest.raises(ValueError, match=words):
             replace(SHOP, **wrong)

@@ -8,8 +8,9 @@ import pytest
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.sandbox.host import cache_folder
 from deskgym.envs.provision.layer_store import layers_folder, remove_layer
-from deskgym.envs.provision.node_environments import NodeEnvironment, build_node_environment
-from deskgym.envs.provision.tool_environments import ToolEnvironment, environment_digest
+from deskgym.envs.provision.layers import prepare_layer
+from deskgym.envs.provision.node_environments import NodeEnvironment
+from deskgym.envs.provision.tool_environments import ToolEnvironment, build_environment, environment_digest
 
 NODE = """\
 #!/bin/bash
@@ -66,16 +67,16 @@ def test_what_is_not_pinned_is_refused(package):
 @pytest.mark.sandbox
 def test_it_has_what_npm_installed_and_not_what_is_dropped(name, wheel):
     made = environment(name, "greeter@1.0.0", inner=("greeter",), dropped=("node_modules/**/*.map",))
-    layer = build_node_environment(made)
+    layer = prepare_layer(made)
     folder = layer.path / "opt" / "upper" / "deskgym" / "env" / name / "node_modules" / "greeter"
     assert sorted(path.name for path in folder.iterdir()) == ["a.js", "inner"]
-    assert build_node_environment(made).path == layer.path
+    assert build_environment(made).path == layer.path
 
 
 @pytest.mark.sandbox
 def test_what_npm_says_of_a_failure_is_passed_on(name, wheel):
     with pytest.raises(MachineError, match="no such package") as caught:
-        build_node_environment(environment(name, "broken@1.0.0"))
+        build_environment(environment(name, "broken@1.0.0"))
     assert caught.value.kind == "build_failed"
     for path in (cache_folder() / "downloads").glob(f"{name}*"):  # for the next try
         for file in path.iterdir():

@@ -93,6 +93,12 @@ def test_what_cannot_be_rendered(text: str) -> None:
         render(text, {"a": 3, "f": 2.0, "list": [1], "map": {"k": 1}})
 
 
+def test_a_key_that_names_a_parameter_is_a_mistake() -> None:
+    assert render({"{b}": "{a}"}, {"a": 3}) == {"{b}": 3}
+    with pytest.raises(CallMistakes, match=r"the key '\{a\}.csv': parameters are not filled into keys"):
+        render({"files": {"{a}.csv": "x"}}, {"a": 3})
+
+
 @given(st.text())
 def test_rendering_any_text_gives_a_text_or_a_mistake(text: str) -> None:
     try:

@@ -51,8 +51,8 @@ def load(path, table, *types):
 """
 
 
-def _database(name: str, host: str = "db", **fields: Any) -> str:
-    uri = f"postgresql://superset:superset@{host}:5432/superset"
+def _database(name: str, database: str = "superset", **fields: Any) -> str:
+    uri = f"postgresql://superset:superset@db:5432/{database}"
     body = {"database_name": name, "sqlalchemy_uri": uri, **fields}
     return f"ask('POST', 'database/', {body!r}, token)"
 
@@ -178,7 +178,7 @@ _YEARLY = (
 _CALLS: Mapping[str, tuple[str | Play, Mapping[str, str | Play]]] = {
     "superset/72e02b39-3a4a-47ae-bd0a-de8ca9ae3368": (
         pages.connect("MyPostgresConn"),
-        {"another name": _database("MyConn"), "another host": _database("MyPostgresConn", "127.0.0.1"),
+        {"another name": _database("MyConn"), "another database": _database("MyPostgresConn", "postgres"),
          "commands that say so": _FORGED},
     ),
     "superset/5f44c184-a809-4861-876d-8158b90ed56a": (
