@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{key.replace('_', ' ')}: {', '.join(f'{value} {count}' for value, count in counts.most_common())}")
     if counted := [row["actions"] for row in rows if row["actions"] is not None]:
         long = sum(actions > LONG for actions in counted)
-        print(f"oracles of more than {LONG} actions: {long} of the {len(counted)} whose proof says how many")
+        print(f"oracles of more than {LONG} actions: {long} of the {len(counted)} whose last proof says how many")
     return 0
 
 

@@ -386,7 +386,7 @@ def signal_agent(config: GuestConfig, number: int) -> None:
     _signal_all(uid, gid, uid + 1, number)
 
 
-def kill_user(config: GuestConfig, name: str, patience: float = 1.0) -> None:
+def kill_user(config: GuestConfig, name: str, patience: float = 5.0) -> None:
     """SIGKILL all processes of a system user, and wait until they are gone.
 
     Raises:

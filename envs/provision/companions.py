@@ -235,7 +235,7 @@ class Companion:
         if restarted:
             self._on_guest("stop", 0.0, numbers=restarted)
         for user in self.spec.agent_users:
-            self._on_guest("clear", DATA_TIMEOUT, user=user)
+            self._on_guest("clear", DATA_TIMEOUT, user=user, folders=self._folders)
         if self._on_guest("quiet", GRACE)["quiet"]:
             return
         for database in self._postgresql:

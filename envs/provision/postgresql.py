@@ -28,9 +28,10 @@ DO $$ DECLARE ended int[]; BEGIN
   PERFORM pg_terminate_backend(pid) FROM unnest(ended) AS pid;
   FOR k IN 1..1000 LOOP
     PERFORM pg_stat_clear_snapshot();
-    EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY (ended));
+    IF NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY (ended)) THEN RETURN; END IF;
     PERFORM pg_sleep(0.005);
   END LOOP;
+  RAISE 'connections are still there 5 s after they were ended';
 END $$;
 """
 """pg_terminate_backend can wait by itself, but looks every 100 ms, for one connection after the other."""

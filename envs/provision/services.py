@@ -178,8 +178,9 @@ class ServiceSpec(CheckedFields):
         ports: what the desktop reaches on 127.0.0.1.
         data: what is rolled back before every episode; the first ``Sqlite`` or ``Postgresql`` is what ``sql`` asks.
         shared: folders that the desktop has too.
-        agent_users: system users that run what the agent has written. Before every roll-back all their processes are
-            killed, and their files in /tmp, /var/tmp and /dev/shm deleted; so their daemons are those with ``restart``.
+        agent_users: system users that run what the agent has written, such as ``"games"``. Before every roll-back all
+            their processes are killed, and what they left in /tmp, /var/tmp, /dev/shm and in queues, semaphores and
+            shared memory is deleted; so their daemons are those with ``restart``.
         watch: more files and folders that no episode may change: where one does, the companion is replaced.
         user: whom its programs run as: ``"agent"`` (the companion's ordinary user, uid 1000), ``"guest"`` (root in the
             companion) or a system user such as ``"postgres"``.
@@ -224,6 +225,12 @@ class ServiceSpec(CheckedFields):
         for name in self.secrets:
             if not _VARIABLE.match(name):
                 raise ValueError(f"the service {self.name!r} has the secret {name!r}; legal are names of variables")
+        for name in self.agent_users:
+            if name in ("agent", "guest", "root"):
+                raise ValueError(
+                    f"the service {self.name!r} has {name!r} among its agent_users; legal are system users such as "
+                    "'games': let the daemons that run what the agent has written be of one"
+                )
         for daemon in self.daemons:
             if (daemon.user or self.user) in self.agent_users and not daemon.restart:
                 raise ValueError(

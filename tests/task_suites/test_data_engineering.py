@@ -36,4 +36,5 @@ def test_what_is_called_cross_program_opens_two_programs():
 
 def test_some_oracles_are_long():
     proofs = Ledger(ledger_path("data_engineering")).proofs
-    assert len([name for name in TEMPLATES if (proofs[name].steps or 0) - 1 > LONG]) >= 10
+    steps = {name: proofs[name].steps or 0 for name in TEMPLATES if name in proofs}
+    assert len([name for name, taken in steps.items() if taken - 1 > LONG]) >= 10, f"{len(steps)} tasks are proven"

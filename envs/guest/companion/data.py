@@ -94,14 +94,25 @@ def execute(path: str, sql: str) -> None:
             raise
 
 
-def clear(folders: Sequence[str]) -> None:
-    """Delete what this process's user has in folders of everybody's.
+def clear(temporary: Sequence[str], folders: Sequence[str]) -> None:
+    """Delete what this process's user has left; none of its processes runs any more.
+
+    Args:
+        temporary: folders of everybody's: all that is the user's goes. So do its message queues, semaphores and shared
+            memory of System V.
+        folders: what is rolled back: pipes and sockets go, which a roll-back leaves where they are.
 
     Raises:
         OSError: something of it is still there.
     """
-    found = ["find", *folders, "-mindepth", "1", "-uid", str(os.geteuid())]
-    for command in ([*found, "-type", "d", "-exec", "chmod", "u+rwx", "{}", ";"], [*found, "-delete"]):
+    mine = ["-uid", str(os.geteuid())]
+    found = ["find", *temporary, "-mindepth", "1", *mine]
+    for command in (
+        [*found, "-type", "d", "!", "-perm", "-700", "-exec", "chmod", "u+rwx", "{}", ";"],
+        [*found, "-delete"],
+        ["find", *folders, *mine, "(", "-type", "p", "-o", "-type", "s", ")", "-delete"] if folders else ["true"],
+        ["ipcrm", "--all"],
+    ):
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     done = subprocess.run([*found, "-print", "-quit"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if left := done.stdout.decode(errors="replace").strip():

@@ -17,7 +17,7 @@ from deskgym.envs.guest.processes import Reaper, kill_user
 
 BASE = "/var/lib/deskgym-base"
 """Where a companion with users of its own keeps the frozen data."""
-TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue")
 
 
 class CompanionMethods:
@@ -43,10 +43,10 @@ class CompanionMethods:
         self._link.close()
         return await self._daemons.stop(timeout, numbers)
 
-    async def clear(self, user: str, timeout: float) -> dict[str, Any]:
-        """Kill all processes of a system user, and delete its temporary files; see ``data.clear``."""
+    async def clear(self, user: str, folders: Sequence[str], timeout: float) -> dict[str, Any]:
+        """Kill all processes of a system user, and delete what it has left; see ``data.clear``."""
         kill_user(self._config, user)
-        return await self._as(user, timeout, data.clear, TEMPORARY)
+        return await self._as(user, timeout, data.clear, TEMPORARY, folders)
 
     def link(self, ports: Sequence[int]) -> dict[str, Any]:
         """Open the link to a desktop: the answer carries the desktop's end of it."""

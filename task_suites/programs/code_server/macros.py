@@ -13,7 +13,6 @@ from deskgym.task_suites.programs.toolkits.waiting import until
 
 SHELL = r"user@desktop:[^$]*\$"
 _TIMEOUT = 60.0
-_POLL = 0.1
 _SLOW = 180.0  # seconds that a command may take
 
 

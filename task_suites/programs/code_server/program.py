@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
+from deskgym.envs.errors import SetupError
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks.files import legal_path
 from deskgym.task_suites.hooks.programs import launch
@@ -28,8 +31,10 @@ def open_(setup: Setup, folder: str = "/home/user/project", timeout: float = 120
         SetupError: it did not come up.
     """
     machine, folder = setup.machine, legal_path(folder)
-    machine.run(["mkdir", "-p", folder])
+    done = machine.run(["mkdir", "-p", folder])
+    if done.returncode:
+        raise SetupError(f"the folder {folder} cannot be made: {done.stderr.decode(errors='replace').strip()}")
     machine.put("/home/user/.bashrc", BASHRC.encode())
     machine.put(SETTINGS, DEFAULTS.encode())
     launch(setup, ["bash", "-c", START], port=PORT, cwd=folder, timeout=timeout)
-    open_chromium(setup, f"http://127.0.0.1:{PORT}/?folder={folder}", role="tree item", timeout=timeout)
+    open_chromium(setup, f"http://127.0.0.1:{PORT}/?folder={quote(folder)}", role="tree item", timeout=timeout)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 from deskgym.envs.episode import Bursts, Element, Screen
 from deskgym.task_suites.programs.chromium.macros import press
 from deskgym.task_suites.programs.dagster.macros import await_end
 from deskgym.task_suites.programs.toolkits.scripts import click
+from deskgym.task_suites.programs.toolkits.waiting import until
 
 _TIMEOUT = 240.0  # seconds
 
@@ -20,13 +20,17 @@ def materialize(screen: Screen, ends: str = "SUCCESS") -> Bursts:
     The button itself leads nowhere: it shows a message with a link, which vanishes after some seconds.
     """
     button = screen.find(role="push button", name="materialization Materialize*", state="sensitive", timeout=_TIMEOUT)
+    screen.find(role="push button", name="arrow_drop_down", timeout=_TIMEOUT)
     yield [click(nearest(screen.find_all(role="push button", name="arrow_drop_down"), button))]
     yield from press(screen, "*Open launchpad", "menu item")
-    last = None
-    while (button := screen.find(name="open_in_new Materialize", state="sensitive", timeout=_TIMEOUT)) != last:
-        last = button  # the box opens slowly
-        time.sleep(0.2)
-    yield [click(button)]
+    seen: list[Element] = []
+
+    def rests() -> bool:
+        seen.append(screen.find(name="open_in_new Materialize", state="sensitive", timeout=_TIMEOUT))
+        return seen[-2:] == [seen[-1]] * 2
+
+    until(rests, "the launchpad, which opens slowly, does not come to rest", _TIMEOUT, poll=0.2)
+    yield [click(seen[-1])]
     await_end(screen, ends)
 
 

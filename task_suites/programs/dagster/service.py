@@ -50,10 +50,10 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {RUNNER};
 GRANT INSERT ON {", ".join(_WRITES)} TO {RUNNER};
 GRANT UPDATE ON asset_keys, asset_check_executions TO {RUNNER};
 GRANT UPDATE ({_PROGRESS}) ON runs TO {RUNNER};
-CREATE FUNCTION asked(body text) RETURNS jsonb IMMUTABLE LANGUAGE sql AS
+CREATE FUNCTION asked(body text) RETURNS jsonb IMMUTABLE LANGUAGE sql SET search_path = pg_catalog AS
   $$ SELECT (body::jsonb - 'status') #- '{{tags,dagster/failure_reason}}' $$;
-CREATE FUNCTION keep_run() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  IF asked(NEW.run_body) <> asked(OLD.run_body)
+CREATE FUNCTION keep_run() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$ BEGIN
+  IF NEW.run_body IS NULL OR NEW.status IS NULL OR asked(NEW.run_body) IS DISTINCT FROM asked(OLD.run_body)
     OR NEW.status <> OLD.status AND OLD.status IN ('SUCCESS', 'FAILURE', 'CANCELED') THEN
     RAISE insufficient_privilege USING MESSAGE = 'permission denied: a run stays what was asked for, and as it ended';
   END IF;

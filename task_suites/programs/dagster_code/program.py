@@ -29,7 +29,9 @@ def open_(setup: Setup, files: dict[str, str], page: str = "/locations") -> None
     Raises:
         SetupError: the code could not be loaded.
     """
-    setup.machine.run(["chmod", "777", DESKTOP_FOLDER])  # runs write there too
+    done = setup.machine.run(["chmod", "777", DESKTOP_FOLDER])  # runs write there too
+    if done.returncode:
+        raise SetupError(f"{DESKTOP_FOLDER} cannot be opened to Dagster's runs: {done.stderr.decode(errors='replace')}")
     for name, text in sorted(files.items(), key=lambda item: item[0] == "defs.py"):
         setup.machine.put(legal_path(f"{DESKTOP_FOLDER}/{name}"), text.encode())
     _await_loaded(setup.companion("dagster"))

@@ -1,6 +1,7 @@
-"""The company's Dagster with one more code location: a file that the agent writes, which a user of its own runs.
+"""The company's Dagster, whose only code location is a file that the agent writes, which a user of its own runs.
 
-This user is a member of the role that the company's code has: it can write events, and how a run goes on.
+This user is a member of the role that the company's code has elsewhere: it can write events, and how a run goes on. The
+company's own code is not served here, so no process is left whose user the agent's code could make work for it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from dataclasses import replace
 from deskgym.envs.provision.layers import LayerRecipe
 from deskgym.envs.provision.services import Daemon, Ready, SharedFolder
 from deskgym.task_suites.programs.dagster.service import (
-    CODE_PORT,
     COMPANY,
     DATABASE,
     RUNNER,
@@ -20,17 +20,14 @@ from deskgym.task_suites.programs.dagster.service import (
     STATE,
     WEB_SERVER,
 )  # fmt: skip
-from deskgym.task_suites.programs.postgresql.server import SOCKET, START, STOP
+from deskgym.task_suites.programs.postgresql.server import SERVER, SOCKET, START, STOP
 
 AGENT = "games"
 """The user that runs the agent's code."""
 
 LOCATION, PORT = "desk", 4001
 FOLDER, DESKTOP_FOLDER, SCRIPT = "/opt/desk", "/home/user/desk", "defs.py"
-_LOCATIONS = (("company", CODE_PORT), (LOCATION, PORT))
-_WORKSPACE = "load_from:\n" + "".join(
-    f"- grpc_server: {{host: localhost, port: {port}, location_name: {name}}}\n" for name, port in _LOCATIONS
-)
+_WORKSPACE = f"load_from: [grpc_server: {{host: localhost, port: {PORT}, location_name: {LOCATION}}}]\n"
 
 DESK = LayerRecipe(
     "dagster-desk",
@@ -66,7 +63,7 @@ _PAGES = replace(
 
 SERVICE_OF_CODE = replace(
     SERVICE,
-    daemons=(*(_PAGES if daemon is WEB_SERVER else daemon for daemon in SERVICE.daemons), CODE),
+    daemons=(SERVER, _PAGES, CODE),
     layers=(DESK,),
     shared=(SharedFolder(FOLDER, DESKTOP_FOLDER, size_mb=16),),
     agent_users=(AGENT,),

@@ -74,9 +74,9 @@ def defines(
     def play(machine: Machine) -> Tree:
         again = CodeAgain(final, machine, path, script)
         said = again.run([_PYTHON, f"{JUDGE}/inspect_project.py", script], TIMEOUT).stdout.decode(errors="replace")
-        found = parse_json(said.strip().splitlines()[-1] if said.strip() else "", "what the file defines")
+        found = parse_json(said, "what the file defines")
         if not isinstance(found, dict):
-            raise CheckFailed("the file printed something else")
+            raise CheckFailed(f"what the file defines reads {shown(said)}; right is an object")
         return found
 
     found = final.read_once(f"dagster_project:{path}:{script}:inspect", play)

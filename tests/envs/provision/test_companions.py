@@ -294,7 +294,8 @@ def test_what_the_agents_code_has_left_running_and_lying_about_is_gone_before_da
     companion = desktop.companions["shop"]
     code = (
         "(setsid sh -c 'trap : TERM; while true; do echo x >> /tmp/beat; sleep 0.01; done' >/dev/null 2>&1 &); "
-        "mkdir -p /tmp/a/b /dev/shm/c; touch /tmp/a/b/d /var/tmp/e; chmod 0 /tmp/a/b; ln -s /etc/passwd /tmp/f"
+        "mkdir -p /tmp/a/b /dev/shm/c; touch /tmp/a/b/d /var/tmp/e; chmod 0 /tmp/a/b; ln -s /etc/passwd /tmp/f; "
+        "ipcmk --shmem 4096 --semaphore 1 --queue; touch /dev/mqueue/g"
     )
     assert companion.run(["sh", "-c", code], user="games").returncode == 0
     companion.run(["touch", "/tmp/kept"], user="agent")
@@ -304,6 +305,8 @@ def test_what_the_agents_code_has_left_running_and_lying_about_is_gone_before_da
     assert companion.run(["pgrep", "-U", "games"]).returncode == 1
     left = companion.run(["find", "/tmp", "/var/tmp", "/dev/shm", "-user", "games"], user="guest")
     assert left.stdout == b"" and companion.run(["ls", "/tmp/kept"]).returncode == 0
+    assert companion.run(["sh", "-c", "ipcs; ls /dev/mqueue"], user="guest").stdout.count(b"games") == 0
+    assert companion.run(["find", "/dev/mqueue", "-user", "games"], user="guest").stdout == b""
 
 
 def test_a_companion_whose_setup_failed_is_replaced(keeper, desktop):
@@ -476,7 +479,8 @@ def test_specifications_are_hashable_data():
         ({"data": ("/x",)}, r"data\[0\]: legal is a Sqlite or a Postgresql or a Files or a Restore, got '/x'"),
         ({"secrets": ("a b",)}, "'a b'"),
         ({"watch": ("etc/x",)}, "'etc/x'"),
-        ({"agent_users": ("agent",)}, "as agent, one of agent_users, .* needs restart=True"),
+        ({"agent_users": ("agent",)}, "'agent' among its agent_users; legal are system users"),
+        ({"agent_users": ("games",), "user": "games"}, "as games, one of agent_users, .* needs restart=True"),
     ]:
         with pytest.raises(ValueError, match=words):
             replace(SHOP, **wrong)

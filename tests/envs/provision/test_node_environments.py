@@ -58,7 +58,9 @@ def test_its_packages_are_part_of_what_it_is():
     assert len({environment_digest(each) for each in (one, plain, *others)}) == 4
 
 
-@pytest.mark.parametrize("package", ["greeter", "@scope/greeter"])
+@pytest.mark.parametrize(
+    "package", ["greeter", "@scope/greeter", "greeter@latest", "greeter@^1.0.0", "git+ssh://git@host/greeter"]
+)
 def test_what_is_not_pinned_is_refused(package):
     with pytest.raises(ValueError, match="packages of npm without a pin"):
         environment_digest(environment("x", package))

@@ -40,6 +40,7 @@ def test_jobs_groups_schedules_and_sensors_fit_together():
 @pytest.fixture(scope="module")
 def env():
     env = gym.make("deskgym/DataEngineering-v0", task="dagster/schedule", action="code", screen_size=(1280, 720))
+    env.reset(seed=1)
     yield env
     env.close()
 
@@ -47,7 +48,6 @@ def env():
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_the_first_screen_is_clean_and_a_run_ends_with_its_episode(env):
-    env.reset(seed=1)
     screen = env.unwrapped.screen
     assert screen.find(role="page tab", name="Schedules", timeout=60.0)
     assert not screen.find_all(role="dialog") and not screen.find_all(name="*Dagster University*")
@@ -73,7 +73,9 @@ def test_the_first_screen_is_clean_and_a_run_ends_with_its_episode(env):
         "DELETE FROM runs",
         "UPDATE runs SET pipeline_name = 'x'",
         "UPDATE runs SET run_body = replace(run_body, 'north', 'south')",
+        "UPDATE runs SET run_body = NULL",
         "UPDATE runs SET status = 'SUCCESS' WHERE status = 'FAILURE'",
+        "UPDATE runs SET status = NULL WHERE status = 'FAILURE'",
         "DELETE FROM event_logs",
         "INSERT INTO jobs (job_origin_id, status) VALUES ('x', 'RUNNING')",
         "UPDATE instigators SET status = 'RUNNING'",
@@ -104,5 +106,6 @@ def test_what_an_agents_code_has_left_is_gone_after_a_reset_and_it_can_make_no_r
         assert env.unwrapped.machine.companions["dagster"].machine is machine, "the companion was replaced"
         found = "pgrep -U games -f 'sleep 1234' || [ -e /tmp/left ]"
         assert machine.run(["bash", "-c", found], user="guest").returncode == 1
+        assert machine.run(["pgrep", "-U", "daemon"], user="guest").returncode == 1, "it could be made to work for games"
     finally:
         env.close()

@@ -8,7 +8,7 @@ import sys
 from dagster import Definitions
 
 answer = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # what the file prints is no answer
+os.dup2(2, 1)  # what the file prints is no answer; who means to can forge one, so tasks run the file too
 
 spec = importlib.util.spec_from_file_location("project", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
