@@ -127,26 +127,29 @@ def _play(arguments: argparse.Namespace) -> int:
             ledger.keep(task, None if problems_of(reports[task]) else proof_of(plan.inputs[task], reports[task]))
 
     attempts = [attempt for each in plan.attempts.values() for attempt in each]
-    flaky, broke_off = [], False
+    flaky, broken_off = [], ""
     try:
         play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
         flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
     except TaskError as error:  # each environment reads the task files: somebody may have changed them meanwhile
         if not reports:
             raise
-        broke_off = True
+        broken_off = str(error)
         note(f"broken off; the table has what was played before: {error}")
-    whole = arguments.task is None and arguments.split is None and plan.sampled is None and not broke_off
+    whole = arguments.task is None and arguments.split is None and plan.sampled is None and not broken_off
     if ledger is not None and whole:
         ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged])
     rows = [_row(task, reports[task]) for task, each in plan.attempts.items() if len(reports[task]) == len(each)]
-    failed = sum(not row["ok"] for row in rows) + broke_off
+    failed = sum(not row["ok"] for row in rows) + bool(broken_off)
     ok = bool(rows or plan.unchanged) and not failed
     if arguments.json:
         found = {"suite": arguments.suite, "ok": ok, "tasks": rows, "unsupported": plan.unsupported}
-        print_json({**found, "unchanged": plan.unchanged, "flaky": flaky, "sample_seed": plan.sampled})
+        found |= {"unchanged": plan.unchanged, "flaky": flaky, "sample_seed": plan.sampled, "broken_off": broken_off}
+        print_json(found)
     else:
         _print(arguments, resets, rows, plan)
+        if broken_off:
+            print(f"FAILED {arguments.suite}: broken off: {broken_off}")
     return int(not ok)
 
 

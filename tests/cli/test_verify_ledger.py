@@ -1,6 +1,7 @@
 """The ledger of proofs and the mutants, by the command line, over a user's folder of tasks on the fake machine."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -208,7 +209,7 @@ def test_task_files_that_break_while_they_are_played_cost_no_table(cli, folder, 
     monkeypatch.setattr(verifying, "rollout", rollout)
     status, out, err = cli("verify", str(folder), *FAKE, "--retry")  # in an environment that reads the files anew
     assert status == 1 and "frotz" in err and "broken off" in err, err
-    assert "sums/one" in out
+    assert "sums/one" in out and re.search("^FAILED .*: broken off: ", out, re.MULTILINE)
 
 
 def test_a_wrong_attempt_whose_own_program_fails_proves_nothing(cli, folder, monkeypatch):

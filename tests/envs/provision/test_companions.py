@@ -289,13 +289,15 @@ def test_what_a_daemon_keeps_in_memory_is_gone_where_it_is_restarted(keeper):
 
 
 def test_what_the_agents_code_has_left_running_and_lying_about_is_gone_before_data_is_rolled_back(keeper, desktop):
-    spec = replace(SHOP, agent_users=("games",))
+    notes = "/var/lib/shop/notes"
+    made = ("install", "-d", "-m", "1777", notes)
+    spec = replace(SHOP, agent_users=("games",), before=(*SHOP.before, made), data=(*SHOP.data, Files(notes)))
     assert give(keeper, desktop, [spec]) == {"companion_starts": 1}
     companion = desktop.companions["shop"]
     code = (
         "(setsid sh -c 'trap : TERM; while true; do echo x >> /tmp/beat; sleep 0.01; done' >/dev/null 2>&1 &); "
         "mkdir -p /tmp/a/b /dev/shm/c; touch /tmp/a/b/d /var/tmp/e; chmod 0 /tmp/a/b; ln -s /etc/passwd /tmp/f; "
-        "ipcmk --shmem 4096 --semaphore 1 --queue; touch /dev/mqueue/g"
+        f"ipcmk --shmem 4096 --semaphore 1 --queue; touch /dev/mqueue/g {notes}/a; mkfifo {notes}/b"
     )
     assert companion.run(["sh", "-c", code], user="games").returncode == 0
     companion.run(["touch", "/tmp/kept"], user="agent")
@@ -306,7 +308,7 @@ def test_what_the_agents_code_has_left_running_and_lying_about_is_gone_before_da
     left = companion.run(["find", "/tmp", "/var/tmp", "/dev/shm", "-user", "games"], user="guest")
     assert left.stdout == b"" and companion.run(["ls", "/tmp/kept"]).returncode == 0
     assert companion.run(["sh", "-c", "ipcs; ls /dev/mqueue"], user="guest").stdout.count(b"games") == 0
-    assert companion.run(["find", "/dev/mqueue", "-user", "games"], user="guest").stdout == b""
+    assert companion.run(["find", "/dev/mqueue", notes, "-user", "games"], user="guest").stdout == b""
 
 
 def test_a_companion_whose_setup_failed_is_replaced(keeper, desktop):

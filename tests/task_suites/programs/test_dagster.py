@@ -106,6 +106,8 @@ def test_what_an_agents_code_has_left_is_gone_after_a_reset_and_it_can_make_no_r
         assert env.unwrapped.machine.companions["dagster"].machine is machine, "the companion was replaced"
         found = "pgrep -U games -f 'sleep 1234' || [ -e /tmp/left ]"
         assert machine.run(["bash", "-c", found], user="guest").returncode == 1
-        assert machine.run(["pgrep", "-U", "daemon"], user="guest").returncode == 1, "it could be made to work for games"
+        assert machine.run(["pgrep", "-U", "daemon"], user="guest").returncode == 1, (
+            "it could be made to work for games"
+        )
     finally:
         env.close()

@@ -34,7 +34,7 @@ wrong:
 """
 ASK = """
 import subprocess
-done = subprocess.run({argv!r}, input={text!r}, capture_output=True, text=True, timeout=25)
+done = subprocess.run({argv!r}, input={text!r}, capture_output=True, text=True, timeout=50)
 print((done.stdout + done.stderr)[-300:])
 """
 PSQL = ["psql", "postgresql://analyst:analyst@127.0.0.1/warehouse"]
@@ -75,7 +75,9 @@ def test_a_service_that_dies_earns_nothing_and_the_next_reset_has_another(env, s
     companion.run(["pkill", "-9", "-f", SERVERS.get(service, "bin/postgres")], user="guest")
     found = verdict(env)
     assert found["score"] == 0 and found["error"] is None, found
+    repairs = env.unwrapped.stats["companion_repairs"]
     assert reset(env, service) is not companion and not companion.alive
+    assert env.unwrapped.stats["companion_repairs"] == repairs + 1
     env.step("1")
     assert verdict(env)["score"] == 1
 
@@ -85,8 +87,10 @@ def test_a_service_that_dies_earns_nothing_and_the_next_reset_has_another(env, s
 def test_an_agent_that_fills_the_disk_of_a_service(env):
     reset(env, "warehouse")
     said = env.step(ASK.format(argv=[*PSQL, "-c", FILL], text=""))[0]["feedback"]
+    assert "TimeoutExpired" not in said, "the disk was not full in time"
     found = verdict(env)
-    assert found["error"] is None and (found["score"] == 0 or "No space left" in said), (said, found)
+    assert found["error"] is None, found
+    assert found["score"] == 0 or "No space left" in said or "terminated abnormally" in said, (said, found)
     reset(env, "warehouse")
     env.step("1")
     assert verdict(env)["score"] == 1
