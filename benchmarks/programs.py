@@ -23,6 +23,9 @@ PREPARED = 120.0  # seconds within which the pool has the next desktop ready
 RESTED = 3.0
 """Seconds for which it has been ready: an episode lasts longer. Chromium's tree has followed its pixels by then."""
 
+PHASES = ("restore", "companions", "setup", "settle", "observe")
+"""Those of a reset that are told: a new desktop, data rolled back, programs started, the screen at rest, observed."""
+
 SLEPT = 13.0
 """Seconds that Spider2-V sleeps in every reset: 5 after the snapshot, 3 after the start, 5 after the setup."""
 
@@ -120,7 +123,8 @@ def _reset(part: Part, env: DesktopEnv, key: str, what: str) -> None:
         _, info = env.reset()
     if "pooled" not in key:
         for phase, ms in (info["prepared"] | info["timing"]).items():
-            part.rows.add(f"{key}/{phase}", f"{what}: {phase}", ms)
+            if phase in PHASES:
+                part.rows.add(f"{key}/{phase}", f"{what}: {phase}", ms)
 
 
 def _measure_steps(part: Part, env: DesktopEnv, name: str, case: Case) -> None:

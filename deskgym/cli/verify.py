@@ -113,7 +113,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from deskgym.task_suites.core.verify.ledger import proof_of
 
     source, resets = tasks_of(arguments), arguments.resets or 3
-    ledger = _ledger(arguments, source)
+    ledger = find_ledger(arguments, source)
     plan = _plan(arguments, source, ledger)
     if plan.sampled is not None:
         note(f"a sample of {len(plan.attempts)} tasks; the same one: --sample {arguments.sample} --seed {plan.sampled}")
@@ -153,7 +153,7 @@ def _play(arguments: argparse.Namespace) -> int:
     return int(not ok)
 
 
-def _ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | None:
+def find_ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | None:
     """The suite's ledger, or None where proofs are not kept, which is said."""
     from deskgym.task_suites.core.verify.inputs import Provable
     from deskgym.task_suites.core.verify.ledger import Ledger, ledger_path
@@ -272,7 +272,7 @@ def _retry(
 def _check(arguments: argparse.Namespace) -> int:
     """Fail where a task has no proof that holds."""
     source = tasks_of(arguments)
-    ledger, tasks = _ledger(arguments, source), matching(arguments)
+    ledger, tasks = find_ledger(arguments, source), matching(arguments)
     if ledger is None:
         raise ValueError("--check reads the ledger; leave out the other options")
     if isinstance(source, Describes):  # a published benchmark has tasks that do not run here
@@ -287,6 +287,8 @@ def _check(arguments: argparse.Namespace) -> int:
         print(f"{task}: {reason}")
     for change, count in versions.items():
         print(f"{count} tasks were proven with another version: {change}")
+    changed = sum(ledger.proofs[task].mutants is not None for task in tasks if task not in reasons)
+    print(f"mutants were played of {changed} tasks whose proof holds; none earned what it must not")
     print(f"{arguments.suite}: {len(tasks) - len(reasons)} of {len(tasks)} tasks are proven ({ledger.path})")
     if reasons:
         copy = f" --source {arguments.source} --path {arguments.path}" if arguments.source else ""

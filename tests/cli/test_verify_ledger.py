@@ -59,7 +59,7 @@ def test_what_is_proven_is_not_played_again(cli, folder):
     assert played(cli, folder) == []
     assert cli("verify", str(folder), *FAKE)[1].strip() == "2 not played: their proofs hold (--all plays them too)"
     assert played(cli, folder, "--all") == ["sums/one", "sums/two"]
-    assert "oracles of more than 15 actions: 0 of the 2 whose proof says how many" in cli("tasks", str(folder))[1]
+    assert "oracles of more than 15 actions: 0 of the 2 whose last proof says how many" in cli("tasks", str(folder))[1]
 
 
 def test_a_proof_says_how_many_steps_the_oracle_took(cli, folder):
@@ -154,6 +154,33 @@ def test_mutants_are_killed_by_a_sharp_check_and_survive_a_loose_one(cli, folder
     path.write_text(path.read_text().replace("other sum:", "drop 7:"))
     status, out, _ = cli("verify", str(folder), "--mutants", *FAKE)
     assert status == 1 and "equivalent_mutants names 'drop 7'" in out
+
+
+def test_mutants_that_earned_nothing_are_not_played_again_while_the_proof_holds(cli, folder):
+    def mutants(*options, status=0):
+        code, out, err = cli("verify", str(folder), "--mutants", *FAKE, "--json", *options)
+        assert code == status, (out, err)
+        found = json.loads(out)
+        kept = {task: proof.mutants for task, proof in Ledger(folder / "proofs.jsonl").proofs.items()}
+        return [row["task"] for row in found["mutants"]], found["unchanged"], kept
+
+    both = ["sums/one#0", "sums/two#0"]
+    assert mutants() == (both, 0, {})  # a task that is not proven keeps nothing
+    played(cli, folder)
+    assert mutants() == (both, 0, {"sums/one": 1, "sums/two": 1})
+    assert mutants() == ([], 2, {"sums/one": 1, "sums/two": 1})
+    assert mutants("--all")[:2] == (both, 0) and mutants("--task", "sums/one")[:2] == ([], 1)
+    assert "mutants were played of 2 tasks" in cli("verify", str(folder), "--check", *FAKE)[1]
+    played(cli, folder, "--all")  # the same proof again: what is known of mutants stays
+    assert mutants()[:2] == ([], 2)
+    path = folder / "two.yaml"
+    path.write_text(path.read_text() + "equivalent_mutants:\n  other sum: it is not\n")  # it voids no proof
+    assert mutants() == (["sums/two#0"], 1, {"sums/one": 1, "sums/two": 0})
+    path.write_text(path.read_text().replace("abs: 0", "abs: 999").replace("-{b}", "-9999"))
+    played(cli, folder)
+    assert mutants() == (["sums/two#0"], 1, {"sums/one": 1, "sums/two": 0})
+    path.write_text(path.read_text().replace("equivalent_mutants:\n  other sum: it is not\n", ""))
+    assert mutants(status=1) == (["sums/two#0"], 1, {"sums/one": 1, "sums/two": None})
 
 
 def test_what_a_busy_machine_spoils_is_played_again_and_named(cli, folder, monkeypatch):

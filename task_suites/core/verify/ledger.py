@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,8 @@ class Proof:
         versions: of packages and libraries on the machine that played it.
         steps: the most that the oracle took in an episode, its DONE among them; None in proofs that were played before
             this was counted.
+        mutants: how many mutants of the oracle earned 0 or a part, all but those that the task file names as
+            equivalent; None where not all were played.
     """
 
     file: str
@@ -60,6 +62,7 @@ class Proof:
     deskgym: str
     versions: Mapping[str, str] = field(default_factory=dict)
     steps: int | None = None
+    mutants: int | None = None
 
     def stale(self, inputs: ProofInputs) -> str:
         """What has changed since, or ""."""
@@ -124,10 +127,18 @@ class Ledger:
         with self._locked():
             self.proofs = self._read()
             old = self.proofs.pop(task, None)
-            if proof and old and (old.file, old.code) == (proof.file, proof.code) and old.resets > proof.resets:
-                proof = old
+            if proof and old and (old.file, old.code) == (proof.file, proof.code):
+                proof = old if old.resets > proof.resets else replace(proof, mutants=old.mutants)
             if proof or old:
                 self._write({**self.proofs, **({task: proof} if proof else {})})
+
+    def keep_mutants(self, task: str, inputs: ProofInputs, count: int | None) -> None:
+        """Write into a task's proof, if it holds, how many mutants earned 0 or a part; None: not all that must."""
+        with self._locked():
+            self.proofs = self._read()
+            proof = self.proofs.get(task)
+            if proof is not None and not proof.stale(inputs) and proof.mutants != count:
+                self._write({**self.proofs, task: replace(proof, mutants=count)})
 
     def retain(self, tasks: Iterable[str]) -> None:
         """Remove the proofs of all other tasks: they are gone."""

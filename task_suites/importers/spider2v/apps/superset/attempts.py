@@ -51,10 +51,16 @@ def load(path, table, *types):
 """
 
 
-def _database(name: str, database: str = "superset", **fields: Any) -> str:
-    uri = f"postgresql://superset:superset@db:5432/{database}"
+def _database(name: str, **fields: Any) -> str:
+    uri = "postgresql://superset:superset@db:5432/superset"
     body = {"database_name": name, "sqlalchemy_uri": uri, **fields}
     return f"ask('POST', 'database/', {body!r}, token)"
+
+
+_DISCONNECTED = f"""
+made = {_database("MyPostgresConn")}
+ask("DELETE", f"database/{{made['id']}}", token=token)
+"""
 
 
 def _chart(name: str, dataset: str, kind: str, metric: tuple[str, ...], **form: Any) -> str:
@@ -178,8 +184,7 @@ _YEARLY = (
 _CALLS: Mapping[str, tuple[str | Play, Mapping[str, str | Play]]] = {
     "superset/72e02b39-3a4a-47ae-bd0a-de8ca9ae3368": (
         pages.connect("MyPostgresConn"),
-        {"another name": _database("MyConn"), "another database": _database("MyPostgresConn", "postgres"),
-         "commands that say so": _FORGED},
+        {"another name": _database("MyConn"), "taken away again": _DISCONNECTED, "commands that say so": _FORGED},
     ),
     "superset/5f44c184-a809-4861-876d-8158b90ed56a": (
         _line("rolling_mean", *_AVERAGE, rolling_type="mean", rolling_periods=7, min_periods=7),
