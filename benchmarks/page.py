@@ -21,7 +21,8 @@ def render(data: Mapping[str, Any], folder: str, plots: Sequence[str]) -> str:
         plots: names of the plots that were drawn.
     """
     parts = data["parts"]
-    blocks = [INTRODUCTION.format(folder=folder), _where(data)]
+    title = "Benchmarks" if len(parts) > 1 else f"Benchmarks: {PARTS[next(iter(parts))][0].lower()}"
+    blocks = [INTRODUCTION.format(folder=folder, title=title), _where(data)]
     targets = [target["cells"] for part in parts.values() for target in part["targets"]]
     if targets:
         blocks.append(

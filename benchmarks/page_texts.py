@@ -4,7 +4,7 @@ from __future__ import annotations
 
 INTRODUCTION = """\
 <!-- Written by `deskgym bench --write-docs`: change deskgym/benchmarks/page_texts.py, not this file. -->
-# Benchmarks
+# {title}
 
 ```
 deskgym bench                                   # all parts, about half an hour on two cores; prints tables
