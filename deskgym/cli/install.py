@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import shlex
 import shutil
@@ -80,7 +81,15 @@ def _wanted(name: str) -> tuple[Sequence[str], str]:
         return (), ""
     if name in program_names():
         return (name,), ""
-    entry = find_entry(name)  # its error names near matches
+    if name not in SUITES and not os.path.isdir(name):
+        legal = [*SUITES, *program_names(), *ALONE]
+        close = difflib.get_close_matches(name, legal, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"{name!r} is no suite, program or kind of machine; "
+            f"legal are {', '.join(legal)}, and a folder of task files{hint}"
+        )
+    entry = find_entry(name)
     if name in SUITES:
         return entry.programs, entry.extra
     tasks = load_suite(name)  # a folder of task files may use all programs, so look which it uses

@@ -26,7 +26,9 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
         nargs=None if suite_needed else "?",
         help=f"{', '.join(SUITES)}, or a folder of task files",
     )
-    parser.add_argument("--split", help="train or test")
+    parser.add_argument(
+        "--split", help="train or test; of a published benchmark one of its lists, such as test_abstract"
+    )
     parser.add_argument("--source", help="take the tasks from a copy of a published benchmark, such as scienceboard")
     parser.add_argument("--path", metavar="DIR", help="the folder of that copy")
     parser.add_argument(

@@ -90,6 +90,7 @@ def test_help_loads_nothing_heavy():
         (["verify", "--rescore", "/nowhere"], 1, "no folder /nowhere"),
         (["view", "/nowhere"], 1, "no folder /nowhere"),
         (["install", "scince"], 1, "did you mean 'science'"),
+        (["install", "supersett"], 1, "a folder of task files; did you mean 'superset'"),
         (["image", "build", "sciense"], 1, "did you mean 'science'"),
     ],
 )
