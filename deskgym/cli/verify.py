@@ -288,7 +288,7 @@ def _check(arguments: argparse.Namespace) -> int:
     for change, count in versions.items():
         print(f"{count} tasks were proven with another version: {change}")
     changed = sum(ledger.proofs[task].mutants is not None for task in tasks if task not in reasons)
-    print(f"mutants were played of {changed} tasks whose proof holds; none earned what it must not")
+    print(f"mutants of {changed} proven tasks were played; none earned the reward")
     print(f"{arguments.suite}: {len(tasks) - len(reasons)} of {len(tasks)} tasks are proven ({ledger.path})")
     if reasons:
         copy = f" --source {arguments.source} --path {arguments.path}" if arguments.source else ""

@@ -170,7 +170,7 @@ def test_mutants_that_earned_nothing_are_not_played_again_while_the_proof_holds(
     assert mutants() == (both, 0, {"sums/one": 1, "sums/two": 1})
     assert mutants() == ([], 2, {"sums/one": 1, "sums/two": 1})
     assert mutants("--all")[:2] == (both, 0) and mutants("--task", "sums/one")[:2] == ([], 1)
-    assert "mutants were played of 2 tasks" in cli("verify", str(folder), "--check", *FAKE)[1]
+    assert "mutants of 2 proven tasks were played" in cli("verify", str(folder), "--check", *FAKE)[1]
     played(cli, folder, "--all")  # the same proof again: what is known of mutants stays
     assert mutants()[:2] == ([], 2)
     path = folder / "two.yaml"
