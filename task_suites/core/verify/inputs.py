@@ -162,7 +162,8 @@ class Parts:
     def _file(self, path: Path) -> Any:
         if path.is_dir():
             return {item.name: self._file(item) for item in sorted(path.iterdir())}
-        return blake2b(path.read_bytes(), digest_size=6).hexdigest() if path.is_file() else str(path)
+        # of a file that is not there the name alone: the folder is that of whoever has the copy
+        return blake2b(path.read_bytes(), digest_size=6).hexdigest() if path.is_file() else path.name
 
 
 def _library(name: str) -> str:
