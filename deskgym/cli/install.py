@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import shlex
 import shutil
@@ -13,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from deskgym.envs.errors import near
 from deskgym.task_suites import SUITES
 
 if TYPE_CHECKING:
@@ -83,11 +83,9 @@ def _wanted(name: str) -> tuple[Sequence[str], str]:
         return (name,), ""
     if name not in SUITES and not os.path.isdir(name):
         legal = [*SUITES, *program_names(), *ALONE]
-        close = difflib.get_close_matches(name, legal, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(
             f"{name!r} is no suite, program or kind of machine; "
-            f"legal are {', '.join(legal)}, and a folder of task files{hint}"
+            f"legal are {', '.join(legal)}, and a folder of task files{near(name, legal)}"
         )
     entry = find_entry(name)
     if name in SUITES:
