@@ -148,7 +148,7 @@ def _imported(
         )
         raise TaskError(f"suite {entry.name!r} cannot load {source!r} yet; built so far: {built}")
     if source_path is None:
-        raise TaskError(f"source={source!r} needs source_path, the folder of your copy of that benchmark")
+        raise TaskError(f"source={source!r} needs source_path (a command's --path), the folder of your copy of it")
     return import_place(entry.importers[source])(os.fspath(source_path), mode, **options)  # type: ignore[no-any-return]
 
 

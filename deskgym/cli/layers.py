@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """A layer that is built, or that a program needs.
 
     ``state`` is "present"; "missing"; "not installed", where the recipe needs a package that is missing; "older", of a
-    recipe as it is no more; or "your own", of no program's recipe.
+    recipe as it is no more; or "other", of a published benchmark or your own.
     """
 
     name: str
@@ -83,7 +83,7 @@ def find_entries() -> list[Entry]:
             found.append(Entry(recipe.name, names, "not installed", recipe))
     known = {recipe.name for recipe in programs}
     return found + [
-        Entry(layer.name, [], "older" if layer.name in known else "your own", layer=layer) for layer in built.values()
+        Entry(layer.name, [], "older" if layer.name in known else "other", layer=layer) for layer in built.values()
     ]
 
 

@@ -44,11 +44,6 @@ def more_tags(names: list[str], more: str) -> list[str]:
     return sorted([*names, more])
 
 
-def hour(dag: str) -> str:
-    """The hour of a pipeline's runs, with two digits."""
-    return f"{company.PIPELINES[dag].hour:02}"
-
-
 def amounts(seed: int, group: str, rows: int) -> str:
     """A CSV file of amounts; in some lines there is no number."""
     draw, out = random.Random(f"{seed} {rows}"), io.StringIO()
@@ -77,7 +72,7 @@ def printed(rows: list[list[Any]]) -> str:
 _DAG = """\
 {imports}
 {before}
-with DAG("{dag}", schedule=None, start_date=datetime(2024, 3, 1), catchup=False{conf}):
+with DAG("{dag}", schedule=None, start_date=datetime(2024, 3, 1), catchup=False):
     {task}
 """
 _ETL = """\
@@ -120,14 +115,13 @@ def load():
 
 """
     task = 'PythonOperator(task_id="load", python_callable=load)'
-    return _DAG.format(imports=_ETL, before=before, dag=dag, task=task, conf="")
+    return _DAG.format(imports=_ETL, before=before, dag=dag, task=task)
 
 
-def sql(dag: str, statements: str, conf: list[str] | None = None) -> str:
-    """A DAG with one task, which carries out statements in the warehouse; ``conf`` names what a run is told."""
-    told = f", params={dict.fromkeys(conf, '')!r}" if conf else ""
+def sql(dag: str, statements: str) -> str:
+    """A DAG with one task, which carries out statements in the warehouse."""
     task = f'SQLExecuteQueryOperator(task_id="load", conn_id="warehouse", sql="""{statements}""")'
-    return _DAG.format(imports=_SQL, before="", dag=dag, task=task, conf=told)
+    return _DAG.format(imports=_SQL, before="", dag=dag, task=task)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -135,7 +129,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "airflow_dags.file": file,
     "airflow_dags.ending": ending,
     "airflow_dags.sorted": more_tags,
-    "airflow_dags.hour": hour,
     "airflow_dags.amounts": amounts,
     "airflow_dags.totals": totals,
     "airflow_dags.printed": printed,

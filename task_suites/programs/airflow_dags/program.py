@@ -17,7 +17,6 @@ from deskgym.task_suites.programs.airflow.macros import submit
 from deskgym.task_suites.programs.airflow.program import open_ as open_airflow
 from deskgym.task_suites.programs.airflow.service import PORT as AIRFLOW_PORT
 from deskgym.task_suites.programs.airflow_dags.service import DESKTOP_DAGS
-from deskgym.task_suites.programs.chromium.macros import fill as fill_field
 from deskgym.task_suites.programs.chromium.macros import go
 from deskgym.task_suites.programs.retail.functions import script
 from deskgym.task_suites.programs.toolkits.scripts import fill
@@ -79,7 +78,7 @@ def write(screen: Screen, text: str) -> Bursts:
     ]
 
 
-def run(screen: Screen, dag: str, key: str = "", value: str = "") -> Bursts:
+def run(screen: Screen, dag: str) -> Bursts:
     """Start a DAG by hand in Chromium, which a click brings to the front, and wait until the run has succeeded.
 
     A file that was just saved is read a little later: until then its page is not there.
@@ -87,23 +86,19 @@ def run(screen: Screen, dag: str, key: str = "", value: str = "") -> Bursts:
     Args:
         screen: what an agent sees.
         dag: its id.
-        key: what the run is told in its configuration; "" leaves it as it is.
-        value: this key's value.
     """
     yield [Action("click", 20, screen.size[1] // 2)]
     yield from _until(screen, f"dags/{dag}/trigger", "heading", "Trigger DAG: *")
-    if key:
-        yield from fill_field(screen, f"{key}:", value)
     yield from submit(screen, "Trigger")
     found = f"dagrun/list/?_flt_3_dag_id={dag}&_flt_3_state=success"
     yield from _until(screen, found, "link", "manual__*")
 
 
 def _until(screen: Screen, page: str, role: str, name: str) -> Bursts:
-    """Go to a page, again and again, until it has an element."""
+    """Go to a page, again and again, until it has an element; one of a DAG that was not read yet is titled Airflow."""
     end = time.monotonic() + _SLOW
     while True:
-        yield from go(screen, f"127.0.0.1:{AIRFLOW_PORT}/{page}", "*- Airflow", "document web")
+        yield from go(screen, f"127.0.0.1:{AIRFLOW_PORT}/{page}", "*Airflow", "document web")
         if screen.find_all(role=role, name=name):
             return
         if time.monotonic() > end:

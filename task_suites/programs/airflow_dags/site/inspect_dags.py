@@ -7,7 +7,7 @@ import sys
 from airflow.models import DagBag
 
 answer = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # what the files print is no answer; who means to can forge one, so tasks run the files too
+os.dup2(2, 1)  # what the files print is no answer; read_dags.py has seen that they do nothing else
 bag = DagBag(sys.argv[1], include_examples=False, safe_mode=False, read_dags_from_db=False)
 print(json.dumps({
     "errors": {os.path.basename(path): text.strip().splitlines()[-1] for path, text in bag.import_errors.items()},

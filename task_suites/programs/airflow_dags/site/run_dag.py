@@ -3,6 +3,7 @@
 import sys
 from datetime import UTC, datetime
 
+import airflow.providers.fab.auth_manager.models  # noqa: F401 - the table of users, to which that of runs refers
 from airflow.models import DagBag
 
 folder, dag_id, date = sys.argv[1:]
