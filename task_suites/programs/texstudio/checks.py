@@ -1,0 +1,133 @@
+"""What pdflatex makes of the agent's documents: in the clean machine, from the sources alone, within limits."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deskgym.envs.episode import FinalState
+from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.evaluation.calls import shown
+from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
+from deskgym.envs.evaluation.predicates import Predicate, plain
+from deskgym.envs.evaluation.readers.files import parse_json, read_text
+from deskgym.envs.machines.base import Machine
+from deskgym.task_suites.hooks.files import legal_path
+
+TYPESET = Path(__file__).with_name("typeset.py")
+TIMEOUT = 100.0
+LIMIT = 8 << 20  # bytes of each file
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
+
+
+def pdf(
+    final: FinalState,
+    path: str,
+    that: Predicate | None = None,
+    like: str | None = None,
+    files: list[str] | None = None,
+    given: list[list[str]] | None = None,
+    looks: bool = False,
+) -> Outcome:
+    """The document compiles, and its pages have the right text, or the same as another document's.
+
+    It is compiled anew, in a folder that has the named files and nothing else, without a shell, and may read and write
+    nothing outside. Words are not hyphenated, and white space counts as one blank.
+
+    Args:
+        final: the final state.
+        path: the document.
+        that: what the text of its pages must be.
+        like: the source of a document with the right pages.
+        files: other files of its folder that it needs, as the agent left them, by their names.
+        given: pairs of texts: in the source the first is replaced by the second before, so that what was typed in, and
+            does not follow from the document, shows.
+        looks: the pages must look like those of ``like`` too: bold type, formulas, places.
+
+    Example:
+        ```yaml
+        - texstudio.pdf: {path: /home/user/paper/main.tex, that: {contains: [1 Results, see Section 1]}}
+        ```
+    """
+    path = legal_path(path)
+    key = f"tex:{path}:{files}:{given}:{looks}"
+    made = final.read_once(
+        key, lambda machine: _typeset(final, read_text(final, path, limit=LIMIT), path, files or [], given or [], looks)
+    )
+    if made["error"]:
+        return False, f"{path} does not compile: {made['error']}"
+    if that is not None and not that(made["text"]):
+        return False, f"the pages of {path} have the text {shown(made['text'], 600)}; right is {that}"
+    if like is None:
+        return True, f"{path} compiles, and its pages are right"
+    right = final.read_once(f"{key}:{like}", lambda _: _typeset(final, like, path, files or [], given or [], looks))
+    if right["error"]:
+        raise RuntimeError(f"the right document does not compile: {right['error']}")
+    if made["text"] != right["text"]:
+        return (
+            False,
+            f"the pages of {path} have the text {shown(made['text'], 600)}; right is {shown(right['text'], 600)}",
+        )
+    if looks and made["looks"] != right["looks"]:
+        return False, f"the pages of {path} have the right text, but do not look as they should"
+    return True, f"the pages of {path} are as they should be"
+
+
+def source(final: FinalState, path: str, that: Predicate) -> Outcome:
+    """The source of a document, without its comments and with white space as one blank, fits a predicate.
+
+    Args:
+        final: the final state.
+        path: the document.
+        that: what it must be.
+    """
+    text = without_comments(read_text(final, legal_path(path), limit=LIMIT))
+    return that(text), f"without comments, {path} is {shown(text, 2000)}; right is {that}"
+
+
+def without_comments(text: str) -> str:
+    """A LaTeX source without comments, and what follows the document's end; white space is one blank."""
+    text = "\n".join(_COMMENT.sub(r"\1", line) for line in text.splitlines())
+    return " ".join(text.partition(r"\end{document}")[0].split())
+
+
+def _typeset(
+    final: FinalState, text: str, path: str, files: list[str], given: list[list[str]], looks: bool
+) -> dict[str, Any]:
+    """What ``typeset.py`` prints of a source: ``error``, ``text``, ``looks``."""
+    if final.clean_machine is None:
+        raise RuntimeError("there is no second machine to compile it in")
+    clean = final.clean_machine()
+    folder, name = posixpath.split(path)
+    for old, new in given:
+        text = text.replace(old, new)
+    for file in files:
+        _copy(final.machine, clean, f"{folder}/{file}")
+    clean.put(path, text.encode())
+    clean.put("/tmp/typeset.py", TYPESET)
+    try:
+        done = clean.run(["python3", "-I", "/tmp/typeset.py", folder, name, str(int(looks))], timeout=TIMEOUT)
+    except MachineError as error:
+        if clean.alive:
+            raise
+        raise CheckFailed(f"the machine that compiled {path} did not survive it: {error}") from error
+    if done.timed_out:
+        raise CheckFailed(f"{path} was not compiled within {TIMEOUT:g} s")
+    if done.returncode != 0:
+        raise CheckFailed(f"{path} cannot be compiled: {done.stderr.decode(errors='replace')[-400:]}")
+    made = parse_json(done.stdout.decode(errors="replace"), "what came of the document")
+    return {**made, "text": plain(made["text"], case=True)}
+
+
+def _copy(machine: Machine, clean: Machine, path: str) -> None:
+    try:
+        clean.put(path, machine.get(path, limit=LIMIT))
+    except GuestCallError as error:
+        raise CheckFailed(f"{path}: {error}") from None
+
+
+CHECKS: Mapping[str, CheckFunction] = {"texstudio.pdf": pdf, "texstudio.source": source}
+"""By the names that task files use."""
