@@ -29,6 +29,7 @@ def pdf(
     that: Predicate | None = None,
     like: str | None = None,
     files: list[str] | None = None,
+    with_: dict[str, str] | None = None,
     given: list[list[str]] | None = None,
     looks: bool = False,
 ) -> Outcome:
@@ -43,6 +44,7 @@ def pdf(
         that: what the text of its pages must be.
         like: the source of a document with the right pages.
         files: other files of its folder that it needs, as the agent left them, by their names.
+        with_: what some of these files should be, by their names: ``like`` has them so.
         given: pairs of texts: in the source the first is replaced by the second before, so that what was typed in, and
             does not follow from the document, shows.
         looks: the pages must look like those of ``like`` too: bold type, formulas, places.
@@ -54,23 +56,27 @@ def pdf(
     """
     path = legal_path(path)
     key = f"tex:{path}:{files}:{given}:{looks}"
-    made = final.read_once(
-        key, lambda machine: _typeset(final, read_text(final, path, limit=LIMIT), path, files or [], given or [], looks)
-    )
+    beside = {name: "" for name in files or []}
+
+    def agents(machine: Machine) -> dict[str, Any]:
+        return _typeset(final, read_text(final, path, limit=LIMIT), path, beside, given or [], looks)
+
+    def ours(machine: Machine) -> dict[str, Any]:
+        return _typeset(final, str(like), path, {**beside, **(with_ or {})}, given or [], looks)
+
+    made = final.read_once(key, agents)
     if made["error"]:
         return False, f"{path} does not compile: {made['error']}"
     if that is not None and not that(made["text"]):
         return False, f"the pages of {path} have the text {shown(made['text'], 600)}; right is {that}"
     if like is None:
         return True, f"{path} compiles, and its pages are right"
-    right = final.read_once(f"{key}:{like}", lambda _: _typeset(final, like, path, files or [], given or [], looks))
-    if right["error"]:
+    right = final.read_once(f"{key}:{like}:{with_}", ours)
+    if right["error"] and not {*beside} - {*(with_ or {})}:
         raise RuntimeError(f"the right document does not compile: {right['error']}")
     if made["text"] != right["text"]:
-        return (
-            False,
-            f"the pages of {path} have the text {shown(made['text'], 600)}; right is {shown(right['text'], 600)}",
-        )
+        found, wanted = shown(made["text"], 600), shown(right["text"] or right["error"], 600)
+        return False, f"the pages of {path} have the text {found}; right is {wanted}"
     if looks and made["looks"] != right["looks"]:
         return False, f"the pages of {path} have the right text, but do not look as they should"
     return True, f"the pages of {path} are as they should be"
@@ -95,17 +101,20 @@ def without_comments(text: str) -> str:
 
 
 def _typeset(
-    final: FinalState, text: str, path: str, files: list[str], given: list[list[str]], looks: bool
+    final: FinalState, text: str, path: str, files: dict[str, str], given: list[list[str]], looks: bool
 ) -> dict[str, Any]:
-    """What ``typeset.py`` prints of a source: ``error``, ``text``, ``looks``."""
+    """What ``typeset.py`` prints of a source: ``error``, ``text``, ``looks``; files without a text are the agent's."""
     if final.clean_machine is None:
         raise RuntimeError("there is no second machine to compile it in")
     clean = final.clean_machine()
     folder, name = posixpath.split(path)
     for old, new in given:
         text = text.replace(old, new)
-    for file in files:
-        _copy(final.machine, clean, f"{folder}/{file}")
+    for file, content in files.items():
+        if content:
+            clean.put(f"{folder}/{file}", content.encode())
+        else:
+            _copy(final.machine, clean, f"{folder}/{file}")
     clean.put(path, text.encode())
     clean.put("/tmp/typeset.py", TYPESET)
     try:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deskgym.task_suites.programs.toolkits.texts import edit, everywhere
+
 _SUBJECTS = ("soil moisture", "bridge vibration", "river sediment", "leaf growth", "glacier melt", "crystal decay")
 _PLACES = ("northern plots", "test stands", "upper valleys", "coastal stations", "control rooms")
 _METHODS = ("a calibrated probe", "a laser gauge", "weekly samples", "two cameras", "a fixed sensor array")
@@ -56,24 +58,6 @@ def paper(seed: int) -> dict[str, Any]:
     return {**about, "title": title, "sections": [*_SECTIONS], "sentences": sentences, "text": text}
 
 
-def edit(text: str, edits: list[list[str]]) -> str:
-    """A text with parts of it replaced, each once.
-
-    Raises:
-        ValueError: a part is not in it, or more than once.
-    """
-    for old, new in edits:
-        if text.count(old) != 1:
-            raise ValueError(f"the text has {old!r} {text.count(old)} times, not once")
-        text = text.replace(old, new)
-    return text
-
-
-def everywhere(text: str, old: str, new: str) -> str:
-    """A text in which another one is replaced wherever it stands."""
-    return text.replace(old, new)
-
-
 def line(text: str, of: str) -> int:
     """The number of the first line that has a text, from 1.
 
@@ -119,6 +103,28 @@ def references(seed: int) -> dict[str, Any]:
     return {"text": "\n".join(texts), "wanted": entries[0], "near": entries[1]}
 
 
+def block(paper: dict[str, Any], at: int) -> str:
+    """A section of a paper, from 0: its heading and its sentences."""
+    lines = [rf"\section{{{paper['sections'][at]}}}", *paper["sentences"][at]]
+    return "\n".join(lines) + "\n\n"
+
+
+_BREAK = "\\newpage\n"
+
+
+def paged(text: str, seed: int) -> str:
+    """A paper with breaks of the page before some of its sections."""
+    draw = random.Random(f"paged {seed}")
+    for name in _SECTIONS:
+        text = text.replace(rf"\section{{{name}}}", _BREAK * draw.randint(0, 1) + rf"\section{{{name}}}")
+    return text
+
+
+def page(text: str, name: str) -> int:
+    """The page of a section of such a paper, each part of which fits on one page."""
+    return 1 + text.partition(rf"\section{{{name}}}")[0].count(_BREAK)
+
+
 def line_of(text: str, at: int) -> str:
     """The line of this number, from 1."""
     return text.splitlines()[at - 1]
@@ -132,6 +138,6 @@ def cut(text: str, at: int) -> str:
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     f"texstudio.{function.__name__}": function
-    for function in (paper, edit, everywhere, line, line_of, cut, pick, references)
+    for function in (block, cut, edit, everywhere, line, line_of, page, paged, paper, pick, references)
 }
 """By the names that task files use."""

@@ -5,12 +5,14 @@ Accessibility shows no text of the editor: its place is below the tabs of the do
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.episode import Bursts, Screen
 from deskgym.envs.errors import SetupError
+from deskgym.task_suites.programs.toolkits.qt import choose_file
 
 _SLOW = 60.0  # seconds
 
@@ -38,6 +40,13 @@ def type_(screen: Screen, at: int, text: str) -> Bursts:
     """Type a text in place of a line, and leave it unsaved."""
     yield from _go(at)
     yield [Action("press", keys=("shift", "end")), Action("type", text=text)]
+
+
+def load(screen: Screen, path: str) -> Bursts:
+    """Open another file, which is in front then."""
+    yield [Action("press", keys=("ctrl", "o"))]
+    yield from choose_file(screen, path)
+    screen.find(role="page tab", name=posixpath.basename(path), state="focused")
 
 
 def compile_(screen: Screen, fails: bool = False) -> Bursts:
@@ -75,6 +84,7 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
     "texstudio.insert": insert,
     "texstudio.put": put,
     "texstudio.type": type_,
+    "texstudio.load": load,
     "texstudio.compile": compile_,
     "texstudio.save": save,
 }
