@@ -17,7 +17,7 @@ from deskgym.envs.evaluation.readers.files import parse_json, read_text
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.hooks.files import legal_path
 
-TYPESET = Path(__file__).with_name("typeset.py")
+TYPESET = Path(__file__).parent / "site" / "typeset.py"
 TIMEOUT = 100.0
 LIMIT = 8 << 20  # bytes of each file
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")

@@ -11,7 +11,7 @@ from deskgym.task_suites.hooks.programs import launch
 from deskgym.task_suites.programs.toolkits.halves import Half, half_of
 
 PROFILE = "/home/user/.config/texstudio/texstudio.ini"
-SETTINGS = Path(__file__).with_name("texstudio.ini")
+SETTINGS = Path(__file__).with_name("texstudio.conf")
 COMMAND = ("texstudio", "--start-always", "--no-session")
 
 

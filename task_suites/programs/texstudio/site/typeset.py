@@ -18,27 +18,25 @@ LATEX = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-es
 
 
 def run(*argv):
-    """Ends with what it wrote last, where it fails."""
+    """Why a program failed: TeX's first error, or what it wrote last; an empty text where it did not fail."""
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
     except subprocess.TimeoutExpired:
         return f"{argv[0]} did not end within 30 s"
+    if done.returncode == 0:
+        return ""
     said = done.stdout.decode(errors="replace")
-    at = said.find("\n!")
-    return (
-        (said[at:][:400].strip() if at >= 0 else said[-400:]) or f"ended with {done.returncode}"
-        if done.returncode
-        else ""
-    )
+    first = said.find("\n!")
+    return (said[first : first + 400] if first >= 0 else said[-400:]).strip() or f"it ended with {done.returncode}"
 
 
-def compile():
-    """Why it fails, or an empty text."""
-    for round in range(3):
+def typeset():
+    """Why it cannot be typeset, or an empty text."""
+    for number in range(3):
         if error := run(*LATEX, FIRST + rf"\input{{{name}}}"):
             return error
         aux = pathlib.Path(f"{stem}.aux").read_text(errors="replace")
-        if round == 0 and r"\bibdata" in aux and (error := run("bibtex", stem)):
+        if number == 0 and r"\bibdata" in aux and (error := run("bibtex", stem)):
             return error
     return "" if pathlib.Path(f"{stem}.pdf").exists() else "it has no pages"
 
@@ -48,7 +46,7 @@ def page(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-made = {"error": compile(), "text": "", "looks": []}
+made = {"error": typeset(), "text": "", "looks": []}
 if not made["error"]:
     made["error"] = run("pdftotext", f"{stem}.pdf", "/tmp/pages.txt")
 if not made["error"]:
