@@ -31,10 +31,10 @@ $(VENV)/.installed-dev: setup.cfg pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 # apt first: it is what may have to wait for another program, and to ask for a password.
-setup:  ## programs and Python packages for the science suite
-	@$(APT) core science
+setup:  ## Python packages, and what the demo's program needs; `deskgym install SUITE` installs more
+	@$(APT) core kalgebra
 	@$(MAKE) --no-print-directory $(VENV)/.installed
-	@$(BIN)/deskgym install science --yes
+	@$(BIN)/deskgym install kalgebra --yes
 
 setup-test:  ## the same, with all that training and the tests need
 	@$(APT) core suites test view vnc image vm

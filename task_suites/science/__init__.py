@@ -1,1 +1,1 @@
-"""Science software: KAlgebra so far."""
+"""Science software: KAlgebra, TeXstudio and CoqIDE."""

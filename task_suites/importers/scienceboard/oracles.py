@@ -1,4 +1,4 @@
-"""Oracles and wrong attempts for ScienceBoard's KAlgebra tasks, worked out from the task files.
+"""Oracles and wrong attempts for ScienceBoard's tasks of KAlgebra and TeXstudio, worked out from the task files.
 
 A script is a list of moves. They follow from the file's ``ans``, a hint for people, and from its checks:
 
@@ -23,6 +23,7 @@ from functools import partial
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.checks.answer import parse_number
+from deskgym.task_suites.importers.scienceboard import texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
@@ -50,10 +51,14 @@ class Scripts:
 
 
 def scripts(task: UpstreamTask) -> Scripts:
-    """The scripts of a KAlgebra task."""
+    """The scripts of a task of KAlgebra or TeXstudio."""
     if task.stop is not None and task.stop.primitive == "FAIL":
         return Scripts(_script([], Action("fail")), {"pretends": _script([], Action("done"))})
     end = Action("answer", text=task.stop.answer) if task.stop and task.stop.args else Action("done")
+    if task.type == "TeXstudio":
+        moves = texstudio.moves(task)
+        wrong = {name: _script(attempt, end) for name, attempt in texstudio.wrong_moves(task).items()}
+        return Scripts(None if moves is None else _script(moves, end), wrong | _other_ends(moves or [], end))
     typed, chosen = _typed(task), _chosen(task)
     known = typed is not None and bool(typed or chosen or end.verb == "answer") and _colors_known(task)
     oracle = _script([*(typed or ()), *chosen], end) if known else None
@@ -165,9 +170,13 @@ def _wrong_attempts(task: UpstreamTask, end: Action) -> dict[str, Script]:
         elif isinstance(item, PlotCount) and item.count < _given_curves(task):
             attempts["hidden, not removed"] = [KALGEBRA.macros["kalgebra.toggle"]]
     wrong = {name: _script(moves, end) for name, moves in attempts.items() if moves is not None}
-    if end.verb == "answer":
-        wrong["another answer"] = _script(_typed(task) or [], Action("answer", text=_other_answer(end.text)))
-    return wrong | {"gives up": _script([], Action("fail"))}
+    return wrong | _other_ends(_typed(task) or [], end)
+
+
+def _other_ends(moves: Sequence[Move], end: Action) -> dict[str, Script]:
+    """What is right but for the answer, and FAIL at once."""
+    other = {"another answer": _script(moves, Action("answer", text=_other_answer(end.text)))}
+    return (other if end.verb == "answer" else {}) | {"gives up": _script([], Action("fail"))}
 
 
 def _off(part: str) -> str:

@@ -47,7 +47,7 @@ PROGRAMS = {
     ),
     "lean": Program("Lean", unsupported="Debian has no Lean 4, only elan, which downloads toolchains from the network"),
     "code": Program("VS Code", unsupported="Debian has no package of it"),
-    "texstudio": Program("TeXstudio", unsupported="Debian packages it, but deskgym has no checks for it yet"),
+    "texstudio": Program("TeXstudio", "texstudio", "apt install texstudio texlive-science"),
 }
 
 #: The launcher of each task type.

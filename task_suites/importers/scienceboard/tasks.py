@@ -1,4 +1,4 @@
-"""Makes tasks that run here of ScienceBoard's task files about KAlgebra."""
+"""Makes tasks that run here of ScienceBoard's task files about KAlgebra and TeXstudio."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.core.task import Hook, Setup, Task
 from deskgym.task_suites.hooks import files
-from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers
+from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import (
     CheckItem,
     PlotCount,
@@ -45,6 +45,8 @@ def difficulty(task: UpstreamTask) -> str:
 def reasons(task: UpstreamTask) -> list[str]:
     """Everything that keeps a task from running here; empty when nothing does."""
     found = [blocker.reason for blocker in blockers(task)]
+    if task.type == "TeXstudio" and task.sort == "VM":
+        return found or texstudio.reasons(task)
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
     strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
@@ -63,7 +65,8 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
     """The task as deskgym runs it; it must have no ``reasons`` against it."""
     played = scripts(task)
     end = _ENDS[task.stop.primitive] if task.stop else "done"
-    tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, mode)) is not None]
+    tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, task, mode)) is not None]
+    tex = task.type == "TeXstudio"
     make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
     return Task(
         id=task.id,
@@ -71,14 +74,14 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
         evaluator=make(tests, end, task.notes),
         solve=played.oracle or partial(_no_oracle, task.id),
         wrong_attempts=played.wrong_attempts,
-        hooks=hooks(task.initialize),
+        hooks=texstudio.hooks(task) if tex else hooks(task.initialize),
         title=task.instruction,
         max_steps=task.steps,
         difficulty=difficulty(task),
         tags=("scienceboard", task.type, task.sort),
         source=SOURCE,
         params={"ans": task.ans, "mode": mode},
-        needs=KALGEBRA.all_needs,
+        needs=texstudio.needs(task) if tex else KALGEBRA.all_needs,
     )
 
 
@@ -132,8 +135,10 @@ def _name(item: CheckItem) -> str:
     return f"{item.type} {item.name}" if isinstance(item, VariableNumber | VariableText) else item.type
 
 
-def _test(item: CheckItem, mode: Mode) -> Test | None:
+def _test(item: CheckItem, task: UpstreamTask, mode: Mode) -> Test | None:
     """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
+    if (found := texstudio.test(item, task)) is not None:
+        return found
     if isinstance(item, Plotted) and item.dimensions == 2:
         return partial(
             KALGEBRA.parts["plotted"], points=dict(item.points), color=item.color, resolution=item.resolution
