@@ -66,7 +66,7 @@ class ScienceBoardTasks(PublishedTasks[scienceboard.Collection, scienceboard.Ups
             "max_steps": record.steps,
             "instruction": record.instruction,
             "feasible": record.stop is None or record.stop.primitive != "FAIL",
-            "oracle": not reasons(record) and scripts(record).oracle is not None,
+            "oracle": (record.type == "KAlgebra" or not reasons(record)) and scripts(record).oracle is not None,
             "source": SOURCE,
             "notes": list(record.notes),
         }

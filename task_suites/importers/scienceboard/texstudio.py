@@ -21,9 +21,6 @@ from deskgym.task_suites.programs import load_program
 
 TEXSTUDIO = load_program("texstudio")
 KALGEBRA = load_program("kalgebra")
-PACKAGES = ("texlive-science",)
-"""What upstream's documents use beside LaTeX's base, such as bussproofs."""
-
 _SETUP = ("launch", "opt", "touch")
 _PROGRAMS = {"texstudio": TEXSTUDIO, "kalgebra": KALGEBRA}
 _BESIDE = " -> "
@@ -40,7 +37,7 @@ def reasons(task: UpstreamTask) -> list[str]:
 
 def needs(task: UpstreamTask) -> Needs:
     """What its programs need."""
-    return Needs.merged(*(_PROGRAMS[name].all_needs for name in _launched(task)), Needs(packages=PACKAGES))
+    return Needs.merged(*(_PROGRAMS[name].all_needs for name in _launched(task)))
 
 
 def hooks(task: UpstreamTask) -> list[Hook]:

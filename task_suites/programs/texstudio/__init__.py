@@ -10,7 +10,8 @@ from deskgym.task_suites.programs.texstudio.program import open_
 PROGRAM = Program(
     name="texstudio",
     title="TeXstudio",
-    packages=("texstudio", "texlive-latex-base", "texlive-latex-recommended", "poppler-utils"),
+    # texlive-science has what ScienceBoard's documents use, such as bussproofs
+    packages=("texstudio", "texlive-latex-base", "texlive-latex-recommended", "texlive-science", "poppler-utils"),
     needs=Needs(memory_mb=1536),
     hooks={"texstudio.open": open_},
     checks=CHECKS,

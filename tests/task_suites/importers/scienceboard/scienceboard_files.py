@@ -8,9 +8,13 @@ import pytest
 
 UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/scienceboard").resolve()
 GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
+DOCUMENTS = [f"TeXstudio/{name}" for name in ("A-04", "C-02", "C-06", "D-01")]
+"""Those that start no program beside TeXstudio but KAlgebra, and need no file of upstream's image."""
 
 given = pytest.mark.skipif(not GIVEN, reason="ScienceBoard's own task files are not at ../shared/upstream/scienceboard")
-installed = pytest.mark.skipif(shutil.which("kalgebra") is None, reason="KAlgebra is not installed")
+installed = pytest.mark.skipif(
+    not (shutil.which("kalgebra") and shutil.which("texstudio")), reason="KAlgebra or TeXstudio is not installed"
+)
 
 LAUNCH = {"func": "launch", "wait": 2.5, "command": "A=/b /app/bin/kalgebra «PORTLIKE»", "shell": True}
 CURVE = {"type": "eqn", "key": [[1, 1], [2, 4], [3, 5]], "value": {"(1, 1)": True, "(2, 4)": True, "(3, 5)": False}}
