@@ -1,4 +1,4 @@
-"""ScienceBoard's KAlgebra tasks as deskgym runs them: the source, oracles, and the real program."""
+"""ScienceBoard's tasks as deskgym runs them: the source, oracles, and the real programs."""
 
 import json
 import pickle
@@ -221,14 +221,14 @@ def test_a_script_ends_with_a_word_of_the_agents(source):
 # The real program
 
 
-def problems(task_ids: list[str], action: str, mode: str = "corrected") -> list[str]:
+def problems(task_ids: list[str], action: str, mode: str = "corrected", of: str = "KAlgebra") -> list[str]:
     """What is not as it must be, when the oracle, nothing and every wrong attempt are played."""
     env = gym.make(
         "deskgym/Science-v0",
         source="scienceboard",
         source_path=str(UPSTREAM),
         mode=mode,
-        task="KAlgebra/*",
+        task=f"{of}/*",
         action=action,
         screen_size=(1280, 720),
         disable_env_checker=True,
@@ -270,3 +270,11 @@ def test_tasks_on_the_real_program_by_mouse_and_keyboard():
 @pytest.mark.parametrize("mode", ["corrected", "paper"])
 def test_given_tasks_on_the_real_program(mode, sampled):
     assert problems(sampled(GIVEN), "code", mode) == []
+
+
+@installed
+@given
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_given_documents_in_the_real_texstudio():
+    assert problems(DOCUMENTS, "code", of="TeXstudio") == []
