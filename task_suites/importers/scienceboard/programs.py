@@ -114,6 +114,7 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
         which: finds a program on PATH.
     """
     launched = [item["program"] for item in task.initialize if item.func == "launch"]
+    launched += ["chimerax" for item in task.initialize if item.func.startswith("chimerax_")]
     found: list[Blocker] = []
     for launcher in dict.fromkeys([LAUNCHERS[task.type], *launched]):
         program = PROGRAMS[launcher]

@@ -11,7 +11,7 @@ from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.checks.answer import answer_number, answer_text, parse_number, stopped_with
 from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
-from deskgym.task_suites.core.task import Hook, Setup, Task
+from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files
 from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import (
@@ -108,12 +108,8 @@ def hooks(items: tuple[InitItem, ...]) -> list[Hook]:
         if item.func == "launch":
             made.append(Hook("launch", open_all))
         elif item.func == "touch":
-            made.append(Hook("touch", partial(_write, **item.values)))
+            made.append(Hook("touch", partial(files.write, **item.values)))
     return made
-
-
-def _write(setup: Setup, path: str, text: str) -> None:
-    files.write(setup, path, text)
 
 
 # Evaluation

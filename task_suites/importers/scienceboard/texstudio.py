@@ -13,7 +13,7 @@ from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import Outcome
 from deskgym.envs.evaluation.readers.files import read_text
 from deskgym.envs.needs import Needs
-from deskgym.task_suites.core.task import Hook, Setup
+from deskgym.task_suites.core.task import Hook
 from deskgym.task_suites.hooks import files
 from deskgym.task_suites.importers.scienceboard.check_items import CheckItem
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
@@ -43,7 +43,9 @@ def needs(task: UpstreamTask) -> Needs:
 def hooks(task: UpstreamTask) -> list[Hook]:
     """The setup: all files, and then the programs in upstream's order."""
     texts, document = _texts(task), _document(task)
-    made = [Hook("touch", partial(_write, path=path, text=text)) for path, text in texts.items() if path != document]
+    made = [
+        Hook("touch", partial(files.write, path=path, text=text)) for path, text in texts.items() if path != document
+    ]
     for name in _launched(task):
         program = _PROGRAMS[name]
         given = {"path": document, "text": texts[document]} if name == "texstudio" else {}
@@ -122,10 +124,6 @@ def _beside(document: str) -> Callable[[str], str]:
     """The name of a path that is beside a document; "" for others."""
     folder, own = posixpath.split(document)
     return lambda path: "" if posixpath.split(path) == (folder, own) else path.removeprefix(f"{folder}/")
-
-
-def _write(setup: Setup, path: str, text: str) -> None:
-    files.write(setup, path, text)
 
 
 def _equals(final: FinalState, path: str, text: str) -> Outcome:

@@ -161,7 +161,7 @@ def test_status(files, copy_of):
         "GrassGIS/A-01": {"not_supported", "image_data"},
         "ChimeraX/A-01": {"not_supported", "network"},
         "Lean/A-01": {"not_supported"},
-        "TeXstudio/A-01": set(),
+        "TeXstudio/A-01": {"not_supported"},
         "Dual/ChimeraX/A-01": {"not_supported", "network"},
         "Raw/Lean/A-01": {"not_supported"},
     }
