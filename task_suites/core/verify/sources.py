@@ -61,8 +61,8 @@ def digest_of_sources(modules: Iterable[str]) -> str:
     """A digest of what modules do, and of the data files that lie beside them.
 
     Of the modules, comments, docstrings and blank lines count for nothing. Data files are those in a module's folder
-    that are no Python, and those in its folders without Python, but for ``tasks`` and ``dialogues``, which have proofs
-    of their own; of one above 1 MiB only the size counts.
+    that are no Python, and those in its folders that are no packages, such as scripts that run in a machine, but for
+    ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size counts.
     """
     total = blake2b(digest_size=6)
     folders: dict[Path, str] = {}
@@ -83,8 +83,8 @@ def _data_of(folder: Path) -> str:
     for entry in folder.iterdir():
         if entry.is_file() and entry.suffix != ".py" and entry.name != LEDGER:
             found.append(entry)
-        elif entry.is_dir() and entry.name not in OWN_PROOFS and not any(entry.rglob("*.py")):
-            found += (path for path in entry.rglob("*") if path.is_file())
+        elif entry.is_dir() and entry.name not in OWN_PROOFS and not (entry / "__init__.py").is_file():
+            found += (path for path in entry.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
     total = blake2b(digest_size=6)
     for path in sorted(found):
         size = path.stat().st_size

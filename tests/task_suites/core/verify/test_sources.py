@@ -63,17 +63,17 @@ def test_a_text_keeps_its_blank_lines_and_what_looks_like_a_comment(package):
 
 def test_data_files_beside_a_module_count_and_tasks_and_the_ledger_do_not(package):
     before = digest(package)
-    for name in ("tasks/one.yaml", "proofs.jsonl", "__pycache__/maths.pyc"):
-        (package / name).parent.mkdir(exist_ok=True)
+    for name in ("tasks/one.yaml", "proofs.jsonl", "__pycache__/maths.pyc", "site/__pycache__/script.pyc"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("new")
     assert digest(package) == before
     seen = {before}
-    for name in ("words.yaml", "tables/start.sql"):
-        (package / name).parent.mkdir(exist_ok=True)
+    for name in ("words.yaml", "tables/start.sql", "site/script.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
         for text in ("new", "other"):
             (package / name).write_text(text)
             seen.add(digest(package))
-    assert len(seen) == 5
+    assert len(seen) == 7
 
 
 def test_a_task_depends_on_its_program_and_on_no_other_room():
