@@ -1,0 +1,117 @@
+"""PyMOL in real sandboxes: its first screen, sessions made in other ways, and files that only look like sessions."""
+
+import gymnasium as gym
+import pytest
+
+import deskgym  # noqa: F401 - registers the ids
+
+PATH = "/home/user/work/view.pse"
+SEED = 5
+
+MAKE = f"""
+import subprocess
+def make(*commands):
+    lines = ["load /home/user/work/1hpv.pdb, 1hpv", *commands, "save {PATH}"]
+    open("/tmp/make.pml", "w").write("\\n".join(lines))
+    subprocess.run(["/usr/bin/python3", "-m", "pymol.__init__", "-cq", "/tmp/make.pml"], check=True)
+right = f"color {{color}}, chain {{chain}} and resi {{first}}-{{last}}"
+"""
+
+
+@pytest.fixture(scope="module")
+def env():
+    with gym.make("deskgym/Science-v0", task="pymol/color", action="code", screen_size=(1280, 720)) as made:
+        yield made
+
+
+def reward(env, change: str) -> tuple[float, str]:
+    """What an agent is paid that runs this after ``MAKE``, with the task's parameters as names; and why."""
+    given = {key: env.unwrapped.task.params[key] for key in ("color", "chain", "first", "last")}
+    names = "\n".join(f"{key} = {value!r}" for key, value in given.items())
+    *_, info = env.step(f"PATH = {PATH!r}\n{names}\n{MAKE}\n{change}")
+    assert "Traceback" not in str(info.get("feedback", "")), info["feedback"]
+    _, paid, terminated, _, info = env.step("DONE")
+    assert terminated and not info["verdict"]["error"], info["verdict"]
+    return paid, str(info["verdict"]["checks"])
+
+
+OTHERS = {
+    "nothing changed": ("make()", "color of 1hpv"),
+    "another meaning of all colours": (
+        "make('set_color ' + color + ', [0.1, 0.2, 0.3]', right)",
+        "color of 1hpv",
+    ),
+    "atoms moved": ("make(right, 'translate [0.1, 0, 0], chain A')", "has an atom"),
+    "atoms renamed": ("make(right, 'alter chain A and resi 1, resi=200')", "has an atom"),
+    "atoms removed": ("make(right, 'remove solvent')", "atoms; right are"),
+    "another object": ("make(right, 'load /usr/share/pymol/data/demo/pept.pdb, more')", "the objects are"),
+    "hidden": ("make(right, 'disable 1hpv')", "of 1hpv"),
+    "strands made helices": ("make(right, 'alter all, ss=\"H\"')", "ss of 1hpv"),
+    "a bond gone": ("make(right, 'unbond chain A and resi 5 and name N, chain A and resi 5 and name CA')", "bonds"),
+}
+"""Sessions of PyMOL's that are not what was asked for: code, and what the check says."""
+
+FILES = {
+    "no file": "import os; os.path.exists(PATH) and os.remove(PATH)",
+    "a link": "import os; os.symlink('/etc/passwd', PATH)",
+    "a folder": "import os; os.mkdir(PATH)",
+    "a molecule": "import shutil; shutil.copy('/home/user/work/1hpv.pdb', PATH)",
+    "half a session": "make(right); data = open(PATH, 'rb').read(); open(PATH, 'wb').write(data[: len(data) // 2])",
+    "a program": "open(PATH, 'wb').write(b'cposix\\nsystem\\n(S\"touch /tmp/was-here\"\\ntR.')",
+    "a class": "open(PATH, 'wb').write(b'cpymol\\ncmd\\n.')",
+    "no names": "import pickle; pickle.dump({'names': 3}, open(PATH, 'wb'), 1)",
+    "names that are none": "import pickle; pickle.dump({'names': [[1, 2], 'x', {}]}, open(PATH, 'wb'), 1)",
+    "numbers for a molecule": (
+        "import pickle; pickle.dump({'names': [['1hpv', 0, 1, None, 1, [1] * 20, '']]}, open(PATH, 'wb'), 1)"
+    ),
+    "much memory": "open(PATH, 'wb').write(b'\\x80\\x02]r\\xf0\\xff\\xff\\x7f.')",
+    "deep": "open(PATH, 'wb').write(b'\\x80\\x02' + b'(' * 1000000 + b'l' * 1000000 + b'.')",
+    "too large": "open(PATH, 'wb').truncate(40 << 20)",
+}
+
+
+@pytest.mark.sandbox
+def test_a_session_of_another_pymol_counts_as_well(env):
+    env.reset(seed=SEED)
+    assert reward(env, "make(right)")[0] == 1
+
+
+@pytest.mark.sandbox
+def test_a_session_with_a_selection_and_a_turned_view_counts_as_well(env):
+    env.reset(seed=SEED)
+    assert reward(env, "make(right, 'select some, chain A', 'turn x, 30', 'zoom chain B')")[0] == 1
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("change", "says"), OTHERS.values(), ids=OTHERS)
+def test_another_session_earns_nothing(env, change, says):
+    env.reset(seed=SEED)
+    paid, why = reward(env, change)
+    assert paid == 0 and says in why
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("change", FILES.values(), ids=FILES)
+def test_files_that_are_no_sessions_earn_nothing(env, change):
+    env.reset(seed=SEED)
+    assert reward(env, change)[0] == 0
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_pymol_ended_by_the_agent_earns_nothing(env):
+    env.reset(seed=SEED)
+    assert reward(env, "import subprocess; subprocess.run(['pkill', '-9', '-f', 'pymol.__init__'])")[0] == 0
+
+
+@pytest.mark.sandbox
+def test_the_first_screen_has_the_prompt_and_the_molecule():
+    with gym.make(
+        "deskgym/Science-v0", task="pymol/color", observation=("screenshot", "a11y"), screen_size=(1280, 720)
+    ) as env:
+        observation, _ = env.reset(seed=SEED)
+        assert "PyMOL>" in observation["a11y"] and "Save" not in observation["a11y"]
+        green = (observation["screenshot"][:, :, 1] > 150) & (observation["screenshot"][:, :, 0] < 100)
+        assert green.sum() > 2000  # the cartoon
