@@ -7,6 +7,7 @@ from typing import Any
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen
+from deskgym.task_suites.programs.toolkits.menus import choose
 from deskgym.task_suites.programs.toolkits.qt import choose_file
 from deskgym.task_suites.programs.toolkits.scripts import click
 
@@ -36,12 +37,6 @@ def picture(screen: Screen, path: str, width: int, height: int) -> Bursts:
     """Save a ray-traced picture of what is shown."""
     yield from type_(screen, f"png {path}, {width}, {height}, ray=1")
     screen.find(role="text", text=f'*wrote*"{path}"*', timeout=_SLOW)
-
-
-def choose(screen: Screen, entries: list[str]) -> Bursts:
-    """Click entries of the menus, from the bar on."""
-    for entry in entries:
-        yield [click(screen.find(role="menu item", name=entry)), Action("wait", seconds=0.3)]
 
 
 def ask(screen: Screen, of: list[Any], digits: int = 0) -> Bursts:
