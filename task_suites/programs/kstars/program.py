@@ -42,8 +42,8 @@ def open_(setup: Setup, place: list[str], time: str, ground: bool = False) -> No
     settings = f"{SETTINGS.read_text()}ShowGround={str(ground).lower()}\n"
     machine.put("/home/user/.config/kstarsrc", settings.encode())
     launch(
-        setup, ["kstars", "--paused"], window="KStars", window_size=(700, 500), app=APP, role="push button", name="Find Object", env=ENV,
-        maximize=True, timeout=60.0,
+        setup, ["kstars", "--paused"], window="KStars", window_size=(700, 500), app=APP, role="push button",
+        name="Find Object", env=ENV, maximize=True, timeout=60.0,
     )  # fmt: skip
     if ask(machine, "setGeoLocation", "sss", place) != [True]:
         raise SetupError(f"KStars does not know the place {place}: give city, province and country as it writes them")
