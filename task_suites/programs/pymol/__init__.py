@@ -4,7 +4,7 @@ from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.program import Program
 from deskgym.task_suites.programs.pymol.checks import CHECKS
 from deskgym.task_suites.programs.pymol.macros import MACROS
-from deskgym.task_suites.programs.pymol.program import open_
+from deskgym.task_suites.programs.pymol.program import FOLDER, open_, start
 
 PROGRAM = Program(
     name="pymol",
@@ -14,4 +14,5 @@ PROGRAM = Program(
     hooks={"pymol.open": open_},
     checks=CHECKS,
     macros=MACROS,
+    parts={"folder": FOLDER, "start": start},
 )

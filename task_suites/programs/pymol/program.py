@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Literal
 
 from deskgym.envs.observation.accessible_program import AccessibleProgram
@@ -39,6 +40,11 @@ def open_(setup: Setup, molecules: list[Molecule], commands: str = "") -> None:
     paths = [f"{FOLDER}/{name}.pdb" for name in molecules]
     for path, name in zip(paths, molecules, strict=True):
         run(setup, ["install", "-D", "-m", "644", MOLECULES[name], path])
+    start(setup, paths, commands)
+
+
+def start(setup: Setup, paths: Sequence[str], commands: str = "") -> None:
+    """Start PyMOL with files that are there, each as an object of its name; ``open_`` says the rest."""
     # the program's script does not replace itself by the program, which the launched process must be
     argv = ["/usr/bin/python3", "-m", "pymol.__init__", "-q", *paths]
     for line in commands.splitlines():
@@ -47,7 +53,8 @@ def open_(setup: Setup, molecules: list[Molecule], commands: str = "") -> None:
         setup, argv, window="PyMOL*", app=APP, role="text", env={"QT_XCB_GL_INTEGRATION": "xcb_glx"}, cwd=FOLDER,
         maximize=True, timeout=_SLOW,
     )  # fmt: skip
-    last = f"PyMOL>{commands.splitlines()[-1]}" if commands else f'loaded as "{molecules[-1]}"'
+    stem = PurePosixPath(paths[-1]).stem
+    last = f"PyMOL>{commands.splitlines()[-1]}" if commands else f'loaded as "{stem}"'
     AccessibleProgram(setup.machine, "python3").wait(
         f"{last!r} in PyMOL's log",
         lambda root: any(last in " ".join(node.text.split()) for node in root.find_all("text")),
