@@ -59,6 +59,8 @@ def scripts(task: UpstreamTask) -> Scripts:
         moves = texstudio.moves(task)
         wrong = {name: _script(attempt, end) for name, attempt in texstudio.wrong_moves(task).items()}
         return Scripts(None if moves is None else _script(moves, end), wrong | _other_ends(moves or [], end))
+    if task.type == "ChimeraX":
+        return Scripts(_script([], end), _other_ends([], end))
     typed, chosen = _typed(task), _chosen(task)
     known = typed is not None and bool(typed or chosen or end.verb == "answer") and _colors_known(task)
     oracle = _script([*(typed or ()), *chosen], end) if known else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
+from deskgym.task_suites.importers.scienceboard import chimerax
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 
@@ -47,6 +48,7 @@ PROGRAMS = {
     ),
     "lean": Program("Lean", unsupported="Debian has no Lean 4, only elan, which downloads toolchains from the network"),
     "code": Program("VS Code", unsupported="Debian has no package of it"),
+    "pymol": Program("PyMOL", "pymol", "apt install pymol"),
     "texstudio": Program("TeXstudio", "texstudio", "apt install texstudio texlive-science"),
 }
 
@@ -115,8 +117,14 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
     """
     launched = [item["program"] for item in task.initialize if item.func == "launch"]
     launched += ["chimerax" for item in task.initialize if item.func.startswith("chimerax_")]
+    needed = list(dict.fromkeys([LAUNCHERS[task.type], *launched]))
     found: list[Blocker] = []
-    for launcher in dict.fromkeys([LAUNCHERS[task.type], *launched]):
+    if chimerax.asked_in_pymol(task):
+        needed = ["pymol"]
+        for name, file in chimerax.molecules(task).items():
+            if file is None:
+                found.append(Blocker("image_data", f"the molecule {name}.cif is not in your copy of ScienceBoard"))
+    for launcher in needed:
         program = PROGRAMS[launcher]
         if program.unsupported:
             found.append(

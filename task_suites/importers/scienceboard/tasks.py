@@ -1,4 +1,4 @@
-"""Makes tasks that run here of ScienceBoard's task files about KAlgebra and TeXstudio."""
+"""Makes tasks that run here of ScienceBoard's files: about KAlgebra and TeXstudio, and questions about molecules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files
-from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, texstudio
+from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, chimerax, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import (
     CheckItem,
     PlotCount,
@@ -47,6 +47,8 @@ def reasons(task: UpstreamTask) -> list[str]:
     found = [blocker.reason for blocker in blockers(task)]
     if task.type == "TeXstudio" and task.sort == "VM":
         return found or texstudio.reasons(task)
+    if chimerax.asked_in_pymol(task):
+        return found
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
     strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
@@ -66,22 +68,22 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
     played = scripts(task)
     end = _ENDS[task.stop.primitive] if task.stop else "done"
     tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, task, mode)) is not None]
-    tex = task.type == "TeXstudio"
+    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax}.get(task.type)
     make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
     return Task(
         id=task.id,
         instruction=task.instruction,
-        evaluator=make(tests, end, task.notes),
+        evaluator=make(tests, end, (*task.notes, chimerax.NOTE) if kind is chimerax else task.notes),
         solve=played.oracle or partial(_no_oracle, task.id),
         wrong_attempts=played.wrong_attempts,
-        hooks=texstudio.hooks(task) if tex else hooks(task.initialize),
+        hooks=kind.hooks(task) if kind else hooks(task.initialize),
         title=task.instruction,
         max_steps=task.steps,
         difficulty=difficulty(task),
         tags=("scienceboard", task.type, task.sort),
         source=SOURCE,
         params={"ans": task.ans, "mode": mode},
-        needs=texstudio.needs(task) if tex else KALGEBRA.all_needs,
+        needs=kind.needs(task) if kind else KALGEBRA.all_needs,
     )
 
 

@@ -8,12 +8,14 @@ import pytest
 
 UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/scienceboard").resolve()
 GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
+MOLECULES = ["ChimeraX/C-06"]
 DOCUMENTS = [f"TeXstudio/{name}" for name in ("A-04", "C-02", "C-06", "D-01")]
 """Those that start no program beside TeXstudio but KAlgebra, and need no file of upstream's image."""
 
 given = pytest.mark.skipif(not GIVEN, reason="ScienceBoard's own task files are not at ../shared/upstream/scienceboard")
 installed = pytest.mark.skipif(
-    not (shutil.which("kalgebra") and shutil.which("texstudio")), reason="KAlgebra or TeXstudio is not installed"
+    not all(map(shutil.which, ("kalgebra", "texstudio", "pymol"))),
+    reason="KAlgebra, TeXstudio or PyMOL is not installed",
 )
 
 LAUNCH = {"func": "launch", "wait": 2.5, "command": "A=/b /app/bin/kalgebra «PORTLIKE»", "shell": True}

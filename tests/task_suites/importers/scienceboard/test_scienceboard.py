@@ -2,12 +2,13 @@
 
 import json
 import pickle
+import shutil
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from scienceboard_files import CURVE, DOCUMENTS, GIVEN, SPHERE, UPSTREAM, file_of, given, installed, looks
+from scienceboard_files import CURVE, DOCUMENTS, GIVEN, MOLECULES, SPHERE, UPSTREAM, file_of, given, installed, looks
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
@@ -52,8 +53,9 @@ def test_the_published_tasks_are_listed_whether_they_run_here_or_not():
 def test_what_cannot_run_is_never_drawn():
     tasks, rng = suite(str(UPSTREAM), "corrected"), np.random.default_rng(5)
     drawn = {tasks.draw(rng).id for _ in range(300)}
-    assert drawn == {*GIVEN, *DOCUMENTS}
-    assert {tasks.draw(rng, "*/C-0*").id for _ in range(200)} == {t for t in [*GIVEN, *DOCUMENTS] if "C-0" in t}
+    here = {*GIVEN, *DOCUMENTS, *MOLECULES}
+    assert drawn == here
+    assert {tasks.draw(rng, "*/C-0*").id for _ in range(200)} == {task for task in here if "C-0" in task}
     assert tasks.draw(rng, "KAlgebra/B-01").id == "KAlgebra/B-01"
 
 
@@ -278,3 +280,18 @@ def test_given_tasks_on_the_real_program(mode, sampled):
 @pytest.mark.slow
 def test_given_documents_in_the_real_texstudio():
     assert problems(DOCUMENTS, "code", of="TeXstudio") == []
+
+
+@pytest.mark.sandbox
+@installed
+@given
+def test_questions_about_molecules_are_asked_beside_pymol():
+    assert problems(MOLECULES, "code", of="ChimeraX") == []
+
+
+@given
+def test_a_copy_without_its_molecules_says_which_are_missing(tmp_path):
+    shutil.copytree(UPSTREAM / "tasks", tmp_path / "tasks")
+    described = suite(str(tmp_path), "corrected").describe(MOLECULES[0])
+    assert described["supported"] is False
+    assert "the molecule 2olx.cif is not in your copy of ScienceBoard" in described["reason"]
