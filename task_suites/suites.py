@@ -130,7 +130,7 @@ ENTRIES = (
     SuiteEntry(
         name="science",
         gym_id="deskgym/Science-v0",
-        programs=("coqide", "kalgebra", "kstars", "pymol", "texstudio"),
+        programs=("coqide", "kalgebra", "kstars", "pymol", "texstudio", "reports"),
         importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
         options=INSTRUCTIONS,
         file_keys=("instruction", "oracle"),

@@ -15,6 +15,9 @@ from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.kstars import state
 from deskgym.task_suites.programs.kstars.program import open_
 
+Kind = Literal["number", "text", "clock"]
+"""How an answer is read: as a number, a text, or a time of day."""
+
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?(?: ?(am|pm))?\Z", re.IGNORECASE)
 
 
@@ -51,7 +54,7 @@ def answer(
     field: str,
     place: list[str],
     time: str,
-    kind: Literal["number", "text", "clock"] = "text",
+    kind: Kind = "text",
     within: float = 0.0,
     units: list[str] | None = None,
 ) -> Outcome:
@@ -67,11 +70,25 @@ def answer(
         within: how much a number may differ, or a time in minutes.
         units: what may stand after a number.
     """
-    got = answered(final)
+    return says(final, answered(final), object, field, place, time, kind, within, units)
+
+
+def says(
+    final: FinalState,
+    got: str,
+    object: str,
+    field: str,
+    place: list[str],
+    time: str,
+    kind: Kind,
+    within: float,
+    units: list[str] | None = None,
+) -> Outcome:
+    """Whether a text is what KStars says; see ``answer``."""
     right = final.read_once(
         f"kstars:{place}:{time}:{object}:{field}", lambda _: _ask(final, object, field, place, time)
     )
-    said = f"answered {shown(got)}; right is {right}"
+    said = f"it says {shown(got)}; right is {right}"
     if kind == "text":
         return "".join(got.split()).casefold() == "".join(right.split()).casefold(), said
     if kind == "clock":

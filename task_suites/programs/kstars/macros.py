@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen
@@ -39,8 +39,8 @@ def set_time(screen: Screen, day: str, hour: str) -> Bursts:
     """Set date, such as ``15 Jan 2024``, and time of day, such as ``22:30:00``, in the dialog of the time."""
     yield [Action("press", keys=("ctrl", "s"))]
     spin = screen.find(role="spin button", window="Set Time")
-    # up selects the hours, which digits alone replace
-    yield [click(spin), Action("press", keys=("home",)), Action("press", keys=("up",))]
+    # a step selects the hours, which digits alone replace; at 23 there is none up, at 0 none down
+    yield [click(spin), *(Action("press", keys=(key,)) for key in ("home", "up", "down"))]
     yield [Action("type", text=hour.replace(":", ""))]
     yield [*fill(screen.find(role="text", window="Set Time"), day), Action("wait", seconds=0.5)]
 
@@ -73,6 +73,12 @@ def wish(screen: Screen, objects: list[str]) -> Bursts:
 
 def altitude(screen: Screen, object: str) -> Bursts:
     """Centre an object, point at it with the mouse, and answer the altitude that the status bar says."""
+    value = yield from read_altitude(screen, object)
+    yield [Action("answer", text=value)]
+
+
+def read_altitude(screen: Screen, object: str) -> Generator[list[Action], None, str]:
+    """Centre an object, and point at it with the mouse; the altitude that the status bar says, in degrees."""
     yield from find(screen, object)
     yield from zoom(screen, 5)
     sky = max(screen.find_all(role="filler"), key=lambda each: each.width * each.height)
@@ -80,7 +86,7 @@ def altitude(screen: Screen, object: str) -> Bursts:
     yield [Action("move", x=sky.x + sky.width // 2, y=sky.y + sky.height // 2), Action("wait", seconds=0.4)]
     said = screen.find(role="label", name="*°*,*").name
     sign, degrees, minutes = re.findall(r"([+-])(\d+)° (\d+)'", said)[-1]
-    yield [Action("answer", text=f"{sign}{int(degrees) + int(minutes) / 60:.1f}")]
+    return f"{sign}{int(degrees) + int(minutes) / 60:.1f}"
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {

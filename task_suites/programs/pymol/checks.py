@@ -103,10 +103,22 @@ def answer(
         digits: of a number, how many digits after the point must be right.
         unit: what may stand after a number.
     """
-    got = answered(final)
+    return says(final, answered(final), ask, molecules, like, digits, unit)
+
+
+def says(
+    final: FinalState,
+    got: str,
+    ask: list[Any],
+    molecules: list[Molecule],
+    like: str = "",
+    digits: int = 0,
+    unit: str = "",
+) -> Outcome:
+    """Whether a text is what PyMOL says; see ``answer``."""
     asked = {"commands": _commands(molecules, like), "ask": ask}
     right = final.read_once(f"pymol:{asked}", lambda machine: _ask(final, asked))["answer"]
-    said = f"answered {shown(got)}; right is {right}"
+    said = f"it says {shown(got)}; right is {right}"
     if isinstance(right, str):
         wanted = "".join(line for line in right.split() if not line.startswith(">"))  # without FASTA's headers
         return "".join(got.split()).upper() == wanted.upper(), said

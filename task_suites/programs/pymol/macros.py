@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from deskgym.envs.action.actions import Action
@@ -47,12 +47,18 @@ def ask(screen: Screen, of: list[Any], digits: int = 0) -> Bursts:
         of: a function of PyMOL's API and its arguments.
         digits: of a number, digits after the point.
     """
+    value = yield from said(screen, of, digits)
+    yield [Action("answer", text=value)]
+
+
+def said(screen: Screen, of: list[Any], digits: int = 0) -> Generator[list[Action], None, str]:
+    """Ask PyMOL by a command; what it says."""
     function, *arguments = of
     # the log repeats the command, in which the end of what is printed must not stand; its blanks are not breaking
     yield from type_(screen, f"print('%s=%d' % (cmd.{function}({', '.join(map(repr, arguments))}), 1000 + 1))")
     log = screen.find(role="text", text="*=1001*", timeout=_SLOW).text
-    value = log.rpartition("=1001")[0].split()[-1]
-    yield [Action("answer", text=f"{float(value):.{digits}f}" if digits else value)]
+    value = str(log.rpartition("=1001")[0].split()[-1])
+    return f"{float(value):.{digits}f}" if digits else value
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {
