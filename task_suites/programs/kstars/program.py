@@ -18,7 +18,7 @@ from deskgym.task_suites.hooks.programs import launch
 
 APP = "kstars"
 SETTINGS = Path(__file__).with_name("kstarsrc.conf")
-# The dialog Find Object of version 3.6.2 reads freed memory when it is opened first: of ten KStars, four ended then, and
+# The dialog Find Object of version 3.6.2 reads freed memory when it is opened first: of ten KStars four ended then, and
 # of a hundred some five where glibc keeps no cache of freed pieces for each thread.
 ENV = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1"}
 _FIND = [
