@@ -6,7 +6,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -33,8 +33,8 @@ def state(machine: Machine) -> dict[str, Any]:
     """Place, time and what is switched on.
 
     Returns:
-        ``city``, ``province``, ``country``, ``time`` (local, ISO 8601, rounded to five minutes), ``on`` (the names of
-        all checked entries of menus and toolbars), ``wish_list`` (names of objects).
+        ``city``, ``province``, ``country``, ``time`` (local, ISO 8601, rounded to five minutes), ``on`` (all checked
+        entries of menus, such as ``Projection/Gnomonic``, and of toolbars), ``wish_list`` (names of objects).
     """
     return _believed(lambda: _state(machine))
 
@@ -46,12 +46,19 @@ def _state(machine: Machine) -> dict[str, Any]:
     if root is None:
         raise CheckFailed("KStars has ended")
     place = json.loads(ask(machine, "location")[0])
-    on = {node.name for node in root.walk() if "checked" in node.states and node.name}
     return {
         "city": place["name"], "province": place["province"], "country": place["country"],
-        "time": rounded(_time(machine) + timedelta(hours=place["tz"])), "on": sorted(on),
+        "time": rounded(_time(machine) + timedelta(hours=place["tz"])), "on": sorted({*_checked(root)}),
         "wish_list": sorted(filter(None, ask(machine, "getObservingWishListObjectNames")[0].split("\n"))),
     }  # fmt: skip
+
+
+def _checked(node: Node, menu: str = "") -> Iterator[str]:
+    """The checked entries below a node; those of a menu have its name in front."""
+    for child in node.children:
+        if "checked" in child.states and child.name:
+            yield f"{menu}/{child.name}" if menu else child.name
+        yield from _checked(child, child.name if child.role == "menu item" else menu)
 
 
 def _time(machine: Machine) -> datetime:
@@ -101,16 +108,30 @@ def _centre(machine: Machine) -> tuple[float, float, float]:
         raise CheckFailed("KStars has ended")
     sky = max((node.extents for node in root.find_all("filler")), key=lambda extents: extents[2] * extents[3])
     x, y = sky[0] + sky[2] // 2, sky[1] + sky[3] // 2
-    seen: list[tuple[float, float]] = []
-    for at in (x - _APART, x + _APART, x):
-        machine.display.perform([{"t": "move", "x": at, "y": y}], _STILL)
-        new = partial(_new, before=seen[-1] if seen else None)
-        try:
-            seen.append(program.wait("what the mouse points at", new, timeout=2.0))
-        except SetupError:
-            raise CheckFailed("the sky cannot be pointed at: something is in front of it") from None
+    aside = (sky[0] + sky[2] // 8, sky[1] + sky[3] // 8)  # a tool tip that was in front goes away meanwhile
+    seen = [_pointed(machine, program, aside, aside, None)]
+    for at in ((x - _APART, y), (x + _APART, y), (x, y)):
+        seen.append(_pointed(machine, program, aside, at, seen[-1]))
     ra, dec = seen[-1]
-    return ra, dec, apart(*seen[0], *seen[1]) * sky[2] / (2 * _APART)
+    return ra, dec, apart(*seen[1], *seen[2]) * sky[2] / (2 * _APART)
+
+
+def _pointed(
+    machine: Machine,
+    program: AccessibleProgram,
+    aside: tuple[int, int],
+    at: tuple[int, int],
+    before: tuple[float, float] | None,
+) -> tuple[float, float]:
+    """What the mouse points at, there, which must be something else than before."""
+    for nudge in (0, 1, -1, 2):
+        for x, y in (aside, (at[0] + nudge, at[1])):
+            machine.display.perform([{"t": "move", "x": x, "y": y}], _STILL)
+        try:
+            return program.wait("what the mouse points at", partial(_new, before=before), timeout=0.7)
+        except SetupError:
+            continue
+    raise CheckFailed("the sky cannot be pointed at: something is in front of it")
 
 
 def _new(root: Node, before: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -141,5 +162,5 @@ def _believed(read: Callable[[], T]) -> T:
     """What is read, unless somebody else answers or nobody does."""
     try:
         return read()
-    except (GuestCallError, LookupError) as error:
+    except (GuestCallError, LookupError, ET.ParseError, ValueError) as error:
         raise CheckFailed(f"KStars does not answer: {error}") from None

@@ -32,12 +32,15 @@ _ASKED, _FOUND, _PICTURE = "/tmp/asked.json", "/tmp/found.json", "/tmp/right.png
 
 Representation = Literal[
     "sticks", "spheres", "surface", "labels", "nb_spheres", "cartoon", "ribbon", "lines", "mesh", "dots", "dashes",
-    "nonbonded",
+    "nonbonded", "ellipsoids", "cell",
 ]  # fmt: skip
-Aspect = Literal["objects", "ss", "color", "label", "measures", "rotation", "center", "scenes"] | Representation
-"""What may be compared; ``ss`` is the secondary structure, ``rotation`` and ``center`` are the view's."""
+Aspect = (
+    Literal["objects", "ss", "color", "label", "measures", "drawing", "rotation", "center", "scenes"] | Representation
+)
+"""What may be compared; ``ss`` is the secondary structure and how it is drawn, ``drawing`` are the settings that change
+what is seen, ``rotation`` and ``center`` are the view's."""
 
-LOOKS = ("objects", "ss", "color", "label", "measures", *get_args(Representation))
+LOOKS = ("objects", "ss", "color", "label", "measures", "drawing", *get_args(Representation))
 """What is compared if nothing is said: atoms with their places and bonds, and all that a picture shows but the view."""
 
 
@@ -121,13 +124,14 @@ def says(
     said = f"it says {shown(got)}; right is {right}"
     if isinstance(right, str):
         wanted = "".join(line for line in right.split() if not line.startswith(">"))  # without FASTA's headers
-        return "".join(got.split()).upper() == wanted.upper(), said
+        letters = "".join(line for line in got.split() if not line.startswith(">"))
+        return letters.upper() == wanted.upper(), said
     number = parse_number(got, [unit] if unit else [])
     return number is not None and abs(number - right) <= (0.6 * 10**-digits if digits else 0.001), said
 
 
 def picture(
-    final: FinalState, path: str, size: tuple[int, int], molecules: list[Molecule], like: str = "", most: float = 0.02
+    final: FinalState, path: str, size: tuple[int, int], molecules: list[Molecule], like: str = "", most: float = 0.15
 ) -> Outcome:
     """A PNG file of the agent's is the picture that PyMOL ray-traces after these commands.
 
@@ -137,7 +141,7 @@ def picture(
         size: width and height in pixels.
         molecules: what is opened first.
         like: commands, one per line.
-        most: share of the pixels that may differ visibly.
+        most: how many pixels may differ visibly, as a share of those that are not background.
     """
     got = limited.read("picture", read_file(final, path, LIMIT), path)
     if (got["width"], got["height"]) != size:
@@ -145,8 +149,10 @@ def picture(
     asked = {"commands": _commands(molecules, like), "picture": [_PICTURE, *size]}
     made = final.read_once(f"pymol:{asked}", lambda machine: _ask(final, asked))
     right = limited.read("picture", base64.b64decode(made["picture"]), "the right picture")
-    share = difference(_pixels(got), _pixels(right))
-    return share <= most, f"{share:.3f} of {path} is not as it should be; at most {most} may differ"
+    pixels = _pixels(right)
+    drawn = difference(pixels, np.full_like(pixels, pixels[0, 0]))
+    share = difference(_pixels(got), pixels) / max(drawn, 1e-6)
+    return share <= most, f"{share:.3f} of what is drawn in {path} is not as it should be; at most {most} may differ"
 
 
 def _pixels(picture: dict[str, Any]) -> NDArray[np.uint8]:

@@ -82,6 +82,16 @@ def test_a_city_set_over_the_bus_counts_as_well(env):
 
 @pytest.mark.sandbox
 @pytest.mark.slow
+def test_an_object_that_is_centred_counts_wherever_the_pointer_is(env):
+    centre = "import subprocess, time\nsubprocess.run(['gdbus', 'call', '--session', '-d', 'org.kde.kstars', '-o', "
+    centre += "'/KStars', '-m', 'org.kde.kstars.lookTowards', params['object']], check=True); time.sleep(1)"
+    for where in ("pyautogui.moveTo(640, 400)", "pyautogui.moveTo(640, 427)", "pyautogui.moveTo(700, 430)", ""):
+        paid, why = reward(env, "kstars/find", centre, f"{where}\nimport time; time.sleep(1.5)")
+        assert paid == 1, why
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_program_of_the_same_name_is_not_believed(env):
     what = """what = '{"name": "%s", "country": "%s", "province": "", "tz": 0}' % (params["to"]["city"], "Norway")"""
     paid, why = reward(env, "kstars/place", f"{what}\n{FORGED}")

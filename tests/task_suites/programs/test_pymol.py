@@ -45,6 +45,14 @@ OTHERS = {
     "atoms renamed": ("make(right, 'alter chain A and resi 1, resi=200')", "has an atom"),
     "atoms removed": ("make(right, 'remove solvent')", "atoms; right are"),
     "another object": ("make(right, 'load /usr/share/pymol/data/demo/pept.pdb, more')", "the objects are"),
+    "hidden by its group": ("make(right, 'group g, 1hpv', 'disable g')", "of 1hpv"),
+    "colours that are not seen": ("make(right, 'set cartoon_color, grey50')", "drawing of cartoon_color"),
+    "nothing that is seen": ("make(right, 'set cartoon_transparency, 1')", "drawing of cartoon_transparency"),
+    "a setting of single atoms": (
+        "make(right, 'set sphere_scale, 0.1, chain A and resi 1')",
+        "drawing of of single atoms",
+    ),
+    "smaller atoms": ("make(right, 'alter all, vdw=0.1')", "ss of 1hpv"),
     "hidden": ("make(right, 'disable 1hpv')", "of 1hpv"),
     "strands made helices": ("make(right, 'alter all, ss=\"H\"')", "ss of 1hpv"),
     "a bond gone": ("make(right, 'unbond chain A and resi 5 and name N, chain A and resi 5 and name CA')", "bonds"),
@@ -74,6 +82,45 @@ FILES = {
 def test_a_session_of_another_pymol_counts_as_well(env):
     env.reset(seed=SEED)
     assert reward(env, "make(right)")[0] == 1
+
+
+@pytest.mark.sandbox
+def test_a_compressed_session_counts_as_well(env):
+    env.reset(seed=SEED)
+    assert reward(env, "make('set session_compression, 1', right)")[0] == 1
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("shown", "paid"), [("hide everything", 0), ("as {rep}", 1), ("as {rep}\ncolor red", 0)])
+def test_a_picture_must_show_the_molecule(shown, paid):
+    with gym.make("deskgym/Science-v0", task="pymol/picture", action="code", screen_size=(1280, 720)) as env:
+        env.reset(seed=8)  # a ribbon in a wide picture: little is drawn
+        params = env.unwrapped.task.params
+        lines = ["load /home/user/work/pept.pdb, pept", shown.format(rep=params["kind"]["rep"])]
+        lines += [f"bg_color {params['back']}", "set ray_opaque_background, 1"]
+        lines += [f"png /home/user/work/picture.png, {params['w']}, {params['h']}, ray=1"]
+        env.step(
+            f"import subprocess\nopen('/tmp/make.pml', 'w').write({chr(10).join(lines)!r})\n"
+            "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
+        )
+        assert env.step("DONE")[1] == paid
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["disable d1", "hide everything, d1", "group g, d1\ndisable g"])
+def test_a_measure_must_be_seen(hidden):
+    with gym.make("deskgym/Science-v0", task="pymol/distance", action="code", screen_size=(1280, 720)) as env:
+        env.reset(seed=SEED)
+        lines = ["load /home/user/work/1hpv.pdb, 1hpv", env.unwrapped.task.params["right"], *hidden.split("\n")]
+        lines.append(f"save {PATH}")
+        env.step(
+            f"import subprocess\nopen('/tmp/make.pml', 'w').write({chr(10).join(lines)!r})\n"
+            "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
+        )
+        *_, info = env.step("DONE")
+        assert not info["is_success"] and "measured are 0" in str(info["verdict"]["checks"])
 
 
 @pytest.mark.sandbox

@@ -7,18 +7,24 @@ compared is given to PyMOL.
 """
 
 import codecs
+import io
 import json
 import math
 import pickle
+import re
 import sys
+import zlib
 
 ATOM, MEASURES, GROUP = 1, 4, 12  # kinds of entries in a session, as PyMOL numbers them
 KEEP = ("names", "settings", "unique_settings", "view", "version", "selector_secrets", "color_ext", "colors",
         "moviescenes")  # fmt: skip
+LIMIT = 64 << 20  # bytes of a session
 MOVED = 0.002  # Å: files in PDB's format round to 0.001
+DRAWING = re.compile(r"(_color|transparency|_scale|_size|_width|_radius)\Z|bg_")  # settings that change what is seen
+LINES = 1 << 10 | 1 << 17 | 1 << 18  # representations of measures: dashes, angles, dihedrals
 REPRESENTATIONS = (
     "sticks spheres surface labels nb_spheres cartoon ribbon lines mesh dots dashes nonbonded angles dihedrals "
-    "ellipsoids"
+    "ellipsoids cell"
 ).split()
 
 
@@ -42,6 +48,8 @@ def session(path):
     """What of a session is given to PyMOL."""
     with open(path, "rb") as file:
         data = Reader(file).load()
+    if isinstance(data, bytes):  # with session_compression
+        data = Reader(io.BytesIO(zlib.decompressobj().decompress(data, LIMIT))).load()
     if not isinstance(data, dict) or not isinstance(data.get("names"), list):
         raise ValueError("it has no list of names")
     kept = {key: data[key] for key in KEEP if key in data}
@@ -59,28 +67,33 @@ def load(cmd, path, names):
 
 def state(cmd, asked):
     """What can be compared, by aspect."""
-    found = {"objects": {}, "ss": {}, "color": {}, "label": {}, "measures": measures(cmd)}
-    shown = {*cmd.get_names("objects", enabled_only=1)}
+    entries = [entry for entry in cmd.get_session()["names"] if entry and entry[1] == 0]
+    shown = enabled(entries)
+    found = {"objects": {}, "ss": {}, "color": {}, "label": {}, "measures": measures(entries, shown)}
     for name in cmd.get_object_list() or []:
         rows = []
         cmd.iterate_state(
             -1,
             f"%{name}",
-            "rows.append((segi, chain, resi, resn, name, alt, elem, x, y, z, ss, color, label, b))",
+            "rows.append((segi, chain, resi, resn, name, alt, elem, x, y, z, ss, color, label, b, vdw, cartoon))",
             space={"rows": rows},
         )
         rows.sort(key=lambda row: (*row[:6], *(round(value, 1) for value in row[7:10])))
         states = cmd.count_states(f"%{name}")
         found["objects"][name] = {"states": states, "rows": rows, "bonds": bonds(cmd, name)}
-        found["ss"][name] = [(row[:6], row[10]) for row in rows]
+        found["ss"][name] = [(row[:6], row[10], round(row[14], 2), row[15]) for row in rows]
         found["color"][name] = [(row[:6], rgb(cmd, row[11])) for row in rows]
         found["label"][name] = [(row[:6], row[12]) for row in rows]
     for each in REPRESENTATIONS:
         found[each] = {name: seen(cmd, each, name) if name in shown else [] for name in found["objects"]}
-    found["settings"] = {name: setting(cmd, name) for name in asked.get("settings", ())}
+    named = asked.get("settings", ())
+    found["settings"] = {name: setting(cmd, name) for name in named}
+    drawing = [name for name in cmd.setting.get_name_list() if DRAWING.search(name) and name not in named]
+    found["drawing"] = {name: setting(cmd, name) for name in drawing}
+    found["drawing"]["of single atoms"] = bool(cmd.get_session()["unique_settings"])
     found["selections"] = {name: keys(cmd, name) for name in asked.get("selections", ())}
     view = cmd.get_view()
-    found["rotation"], found["center"] = view[:9], view[12:15]
+    found["rotation"], found["center"] = view[:9], (*view[12:15], *view[9:11])
     found["scenes"] = recalled(cmd)
     return found
 
@@ -116,23 +129,34 @@ def rgb(cmd, color):
 
 
 def setting(cmd, name):
-    """A setting's value, and those of objects that have their own; colours as red, green and blue."""
+    """A setting's value for each object; where there is none, in general. Colours are red, green and blue."""
 
     def value(of):
         text = cmd.get(name, of)
         try:
-            return rgb(cmd, text) if "color" in name or name == "bg_rgb" else float(text)
+            return rgb(cmd, text) if "color" in name or name.startswith("bg_") else float(text)
         except Exception:
             return text
 
-    return [value(""), *(value(each) for each in sorted(cmd.get_object_list() or []))]
+    return [value(each) for each in sorted(cmd.get_object_list() or [""])]
 
 
-def measures(cmd):
-    """The points of every distance, angle and dihedral, rounded; each in the order that sorts first."""
+def enabled(entries):
+    """The names of the objects that are shown: they and all groups that they are in are enabled."""
+    of = {entry[0]: (bool(entry[2]), entry[6] if len(entry) > 6 else "") for entry in entries}
+
+    def shown(name, depth=0):
+        on, group = of.get(name, (True, ""))
+        return on and (not group or depth > 20 or shown(group, depth + 1))
+
+    return {name for name in of if shown(name)}
+
+
+def measures(entries, shown):
+    """The points of every distance, angle and dihedral that is shown, rounded; each in the order that sorts first."""
     found = []
-    for entry in cmd.get_session()["names"]:
-        if entry and entry[1] == 0 and entry[4] == MEASURES:
+    for entry in entries:
+        if entry[4] == MEASURES and entry[0] in shown and entry[5][0][3] & LINES:
             for group in entry[5][2]:
                 if group:
                     for size, step, at in ((2, 2, 0), (3, 5, 3), (4, 6, 5)):
@@ -211,8 +235,9 @@ def recalled(cmd):
     for name in cmd.get_scene_list():
         cmd.scene(name, "recall", animate=0, quiet=1)
         found[name] = {"rotation": [round(value, 2) for value in cmd.get_view()[:9]]}
+        shown = enabled([entry for entry in cmd.get_session()["names"] if entry and entry[1] == 0])
         for each in REPRESENTATIONS:
-            found[name][each] = [seen(cmd, each, of) for of in sorted(cmd.get_names("objects", enabled_only=1))]
+            found[name][each] = [seen(cmd, each, of) for of in sorted(cmd.get_object_list() or []) if of in shown]
         rows = []
         cmd.iterate("all", "rows.append((model, segi, chain, resi, name, color))", space={"rows": rows})
         found[name]["color"] = [(*row[:5], rgb(cmd, row[5])) for row in sorted(rows)]
