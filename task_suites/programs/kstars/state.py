@@ -109,11 +109,11 @@ def _centre(machine: Machine) -> tuple[float, float, float]:
     sky = max((node.extents for node in root.find_all("filler")), key=lambda extents: extents[2] * extents[3])
     x, y = sky[0] + sky[2] // 2, sky[1] + sky[3] // 2
     aside = (sky[0] + sky[2] // 8, sky[1] + sky[3] // 8)  # a tool tip that was in front goes away meanwhile
-    seen = [_pointed(machine, program, aside, aside, None)]
+    seen: list[tuple[float, float]] = []
     for at in ((x - _APART, y), (x + _APART, y), (x, y)):
-        seen.append(_pointed(machine, program, aside, at, seen[-1]))
-    ra, dec = seen[-1]
-    return ra, dec, apart(*seen[1], *seen[2]) * sky[2] / (2 * _APART)
+        seen.append(_pointed(machine, program, aside, at, seen[-1] if seen else _new(root, None)))
+    left, right, (ra, dec) = seen
+    return ra, dec, apart(*left, *right) * sky[2] / (2 * _APART)
 
 
 def _pointed(

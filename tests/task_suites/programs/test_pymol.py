@@ -85,12 +85,6 @@ def test_a_session_of_another_pymol_counts_as_well(env):
 
 
 @pytest.mark.sandbox
-def test_a_compressed_session_counts_as_well(env):
-    env.reset(seed=SEED)
-    assert reward(env, "make('set session_compression, 1', right)")[0] == 1
-
-
-@pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize(("shown", "paid"), [("hide everything", 0), ("as {rep}", 1), ("as {rep}\ncolor red", 0)])
 def test_a_picture_must_show_the_molecule(shown, paid):
@@ -119,8 +113,8 @@ def test_a_measure_must_be_seen(hidden):
             f"import subprocess\nopen('/tmp/make.pml', 'w').write({chr(10).join(lines)!r})\n"
             "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
         )
-        *_, info = env.step("DONE")
-        assert not info["is_success"] and "measured are 0" in str(info["verdict"]["checks"])
+        _, paid, *_, info = env.step("DONE")
+        assert paid == 0 and "measured are 0" in str(info["verdict"]["checks"])
 
 
 @pytest.mark.sandbox
