@@ -87,18 +87,18 @@ def write_altitude(screen: Screen, object: str, at: int, text: str) -> Bursts:
     yield from texstudio.insert(screen, at, text.replace("VALUE", value))
 
 
-CHECKS: Mapping[str, CheckFunction] = {"reports.pymol": from_pymol, "reports.altitude": altitude}
+CHECKS: Mapping[str, CheckFunction] = {"lab_report.pymol": from_pymol, "lab_report.altitude": altitude}
 """By the names that task files use."""
 MACROS: Mapping[str, Callable[..., Bursts]] = {
-    "reports.front": front,
-    "reports.write_pymol": write_pymol,
-    "reports.write_altitude": write_altitude,
+    "lab_report.front": front,
+    "lab_report.write_pymol": write_pymol,
+    "lab_report.write_altitude": write_altitude,
 }
 """By the names that task files use."""
 
 PROGRAM = Program(
-    name="reports",
-    title="Reports",
+    name="lab_report",
+    title="Lab report",
     packages=("pymol", "kstars", "texstudio"),
     checks=CHECKS,
     macros=MACROS,
