@@ -84,37 +84,52 @@ def test_a_session_of_another_pymol_counts_as_well(env):
     assert reward(env, "make(right)")[0] == 1
 
 
+def paid_for(task: str, seed: int, lines) -> tuple[float, str]:
+    """What an agent is paid that has another PyMOL run the lines made of the parameters; and why."""
+    with gym.make("deskgym/Science-v0", task=task, action="code", screen_size=(1280, 720)) as env:
+        env.reset(seed=seed)
+        script = "\n".join(lines(env.unwrapped.task.params))
+        env.step(
+            f"import subprocess\nopen('/tmp/make.pml', 'w').write({script!r})\n"
+            "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
+        )
+        _, paid, *_, info = env.step("DONE")
+        return paid, str(info["verdict"]["checks"])
+
+
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize(("shown", "paid"), [("hide everything", 0), ("as {rep}", 1), ("as {rep}\ncolor red", 0)])
 def test_a_picture_must_show_the_molecule(shown, paid):
-    with gym.make("deskgym/Science-v0", task="pymol/picture", action="code", screen_size=(1280, 720)) as env:
-        env.reset(seed=8)  # a ribbon in a wide picture: little is drawn
-        params = env.unwrapped.task.params
-        lines = ["load /home/user/work/pept.pdb, pept", shown.format(rep=params["kind"]["rep"])]
-        lines += [f"bg_color {params['back']}", "set ray_opaque_background, 1"]
-        lines += [f"png /home/user/work/picture.png, {params['w']}, {params['h']}, ray=1"]
-        env.step(
-            f"import subprocess\nopen('/tmp/make.pml', 'w').write({chr(10).join(lines)!r})\n"
-            "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
-        )
-        assert env.step("DONE")[1] == paid
+    def lines(params):
+        yield from ("load /home/user/work/pept.pdb, pept", shown.format(rep=params["kind"]["rep"]))
+        yield from (f"bg_color {params['back']}", "set ray_opaque_background, 1")
+        yield f"png /home/user/work/picture.png, {params['w']}, {params['h']}, ray=1"
+
+    assert paid_for("pymol/picture", 8, lines)[0] == paid  # a ribbon in a wide picture: little is drawn
 
 
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["disable d1", "hide everything, d1", "group g, d1\ndisable g"])
 def test_a_measure_must_be_seen(hidden):
-    with gym.make("deskgym/Science-v0", task="pymol/distance", action="code", screen_size=(1280, 720)) as env:
-        env.reset(seed=SEED)
-        lines = ["load /home/user/work/1hpv.pdb, 1hpv", env.unwrapped.task.params["right"], *hidden.split("\n")]
-        lines.append(f"save {PATH}")
-        env.step(
-            f"import subprocess\nopen('/tmp/make.pml', 'w').write({chr(10).join(lines)!r})\n"
-            "subprocess.run(['/usr/bin/python3', '-m', 'pymol.__init__', '-cq', '/tmp/make.pml'], check=True)"
-        )
-        _, paid, *_, info = env.step("DONE")
-        assert paid == 0 and "measured are 0" in str(info["verdict"]["checks"])
+    def lines(params):
+        yield from ("load /home/user/work/1hpv.pdb, 1hpv", params["right"], *hidden.split("\n"), f"save {PATH}")
+
+    paid, why = paid_for("pymol/distance", SEED, lines)
+    assert paid == 0 and "measured are 0" in why
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("centre", "paid"), [("center resn 478", 1), ("origin resn 478", 0)])
+def test_the_view_must_look_at_its_centre(centre, paid):
+    def lines(params):
+        yield "load /home/user/work/1hpv.pdb, 1hpv"
+        yield from (line for line in params["right"].split("\n") if not line.startswith("center"))
+        yield from (centre, f"save {PATH}")
+
+    assert paid_for("pymol/turn", SEED, lines)[0] == paid
 
 
 @pytest.mark.sandbox
