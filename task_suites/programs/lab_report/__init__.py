@@ -1,4 +1,4 @@
-"""Reports: what one program finds, written into a document of another; both are on one desktop."""
+"""Lab reports: what one program finds, written into a document of another; both are on one desktop."""
 
 from __future__ import annotations
 
@@ -99,7 +99,6 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
 PROGRAM = Program(
     name="lab_report",
     title="Lab report",
-    packages=("pymol", "kstars", "texstudio"),
     checks=CHECKS,
     macros=MACROS,
 )

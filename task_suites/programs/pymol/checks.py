@@ -176,8 +176,8 @@ def _ask(final: FinalState, asked: dict[str, Any], given: bytes | None = None) -
     argv = ["/usr/bin/python3", "-I", "/tmp/session.py", _ASKED]
     clean, done = run_clean(final, argv, files, "read the file in PyMOL", TIMEOUT)
     said = (done.stderr or done.stdout).decode(errors="replace")[-400:]
-    if "PyMOL refuses" in said:
-        raise RuntimeError(said)
+    if "PyMOL refuses" in said or (done.returncode != 0 and given is None):
+        raise RuntimeError(f"the evaluator's own commands fail: {said}")  # nothing of the agent's was read
     if done.returncode != 0:
         raise CheckFailed(f"the file cannot be read: {said}")
     found = dict(parse_json(clean.get(_FOUND).decode(), "what PyMOL found"))

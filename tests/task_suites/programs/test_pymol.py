@@ -133,6 +133,12 @@ def test_the_view_must_look_at_its_centre(centre, paid):
 
 
 @pytest.mark.sandbox
+def test_a_compressed_session_counts_as_well(env):
+    env.reset(seed=SEED)
+    assert reward(env, "make('set session_compression, 1', right)")[0] == 1
+
+
+@pytest.mark.sandbox
 def test_a_session_with_a_selection_and_a_turned_view_counts_as_well(env):
     env.reset(seed=SEED)
     assert reward(env, "make(right, 'select some, chain A', 'turn x, 30', 'zoom chain B')")[0] == 1

@@ -67,7 +67,8 @@ def load(cmd, path, names):
 
 def state(cmd, asked):
     """What can be compared, by aspect."""
-    entries = [entry for entry in cmd.get_session()["names"] if entry and entry[1] == 0]
+    now = cmd.get_session(compress=0)
+    entries = objects(now)
     shown = enabled(entries)
     found = {"objects": {}, "ss": {}, "color": {}, "label": {}, "measures": measures(entries, shown)}
     for name in cmd.get_object_list() or []:
@@ -90,7 +91,7 @@ def state(cmd, asked):
     found["settings"] = {name: setting(cmd, name) for name in named}
     drawing = [name for name in cmd.setting.get_name_list() if DRAWING.search(name) and name not in named]
     found["drawing"] = {name: setting(cmd, name) for name in drawing}
-    found["drawing"]["of single atoms"] = bool(cmd.get_session()["unique_settings"])
+    found["drawing"]["of single atoms"] = bool(now["unique_settings"])
     found["selections"] = {name: keys(cmd, name) for name in asked.get("selections", ())}
     view = cmd.get_view()
     found["rotation"], found["center"] = view[:9], (*view[12:15], *view[9:11])
@@ -141,6 +142,11 @@ def setting(cmd, name):
     return [value(each) for each in sorted(cmd.get_object_list() or [""])]
 
 
+def objects(data):
+    """The entries of a session that are objects, not selections."""
+    return [entry for entry in data["names"] if entry and entry[1] == 0]
+
+
 def enabled(entries):
     """The names of the objects that are shown: they and all groups that they are in are enabled."""
     of = {entry[0]: (bool(entry[2]), entry[6] if len(entry) > 6 else "") for entry in entries}
@@ -179,11 +185,8 @@ def difference(aspect, ours, theirs):
     if aspect in ("rotation", "center"):
         most = 0.01 if aspect == "rotation" else 0.1
         near = all(abs(a - b) <= most for a, b in zip(ours, theirs, strict=True))
-        return (
-            ""
-            if near
-            else f"{aspect} is {[round(value, 3) for value in theirs]}; right is {[round(value, 3) for value in ours]}"
-        )
+        found, right = ([round(value, 3) for value in each] for each in (theirs, ours))
+        return "" if near else f"{aspect} is {found}; right is {right}"
     if aspect == "measures":
         near = len(ours) == len(theirs) and all(
             a[0] == b[0] and all(math.dist(p, q) < 0.05 for p, q in zip(a[1:], b[1:], strict=True))
@@ -235,7 +238,7 @@ def recalled(cmd):
     for name in cmd.get_scene_list():
         cmd.scene(name, "recall", animate=0, quiet=1)
         found[name] = {"rotation": [round(value, 2) for value in cmd.get_view()[:9]]}
-        shown = enabled([entry for entry in cmd.get_session()["names"] if entry and entry[1] == 0])
+        shown = enabled(objects(cmd.get_session(compress=0)))
         for each in REPRESENTATIONS:
             found[name][each] = [seen(cmd, each, of) for of in sorted(cmd.get_object_list() or []) if of in shown]
         rows = []
