@@ -70,7 +70,7 @@ def _run(command: list[str]) -> str:
                 _tell(f"{float(status[1]):3.0f} %  {status[2].strip()}")
     held = next((found[0] for line in last if (found := _HELD.search(line))), "")
     if apt.returncode and not held:
-        errors = [line for line in last if line.startswith("E: ")] or list(last)
+        errors = [line for line in last if line.startswith(("E: ", "dpkg: error"))] or list(last)
         raise AptError(f"apt-get {' '.join(command)} failed with status {apt.returncode}: {'; '.join(errors)}")
     return held if apt.returncode else ""
 

@@ -130,7 +130,7 @@ ENTRIES = (
     SuiteEntry(
         name="science",
         gym_id="deskgym/Science-v0",
-        programs=("coqide", "kalgebra", "kstars", "pymol", "texstudio", "lab_report"),
+        programs=("coqide", "grass", "kalgebra", "kstars", "pymol", "texstudio", "lab_report"),
         importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
         options=INSTRUCTIONS,
         file_keys=("instruction", "oracle"),

@@ -64,6 +64,10 @@ class Family:
         found = {pid for pid in self.members(table) - replaced if not is_traced(pid)}
         return {pid for pid in found if self.distrusted is None or not has_code_of(pid, self.distrusted)}
 
+    def first(self) -> set[int]:
+        """The process that was started, where it lives."""
+        return {seen.pid for seen in process_table() if (seen.pid, seen.started) == (self.pid, self._started)}
+
     def is_called(self, name: str) -> bool:
         """Whether it was launched under this name, or one of its processes has it."""
         return self.name == name or any(name_of(pid) == name[:15] for pid in self.members())

@@ -35,6 +35,7 @@ async def ask_socket(
     port: int | None = None,
     until: bytes | None = None,
     half_close: bool = True,
+    first: bool = False,
     limit: int = 1 << 20,
     timeout: float = 5.0,
 ) -> dict[str, Any]:
@@ -47,6 +48,8 @@ async def ask_socket(
         port: instead of it.
         until: the answer ends with this; None: with the end of the stream.
         half_close: without ``until``, the program is told that no more comes.
+        first: at the Unix socket, the process that was started must answer, and none that it started: where the agent
+            can have the program start anything.
         limit: most bytes of the answer.
         timeout: seconds for everything.
 
@@ -62,7 +65,7 @@ async def ask_socket(
         if path is not None:
             reader, writer = await asyncio.open_unix_connection(path, limit=limit)
             peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            _require(family, {struct.unpack("3i", peer)[0]}, path)
+            _require(family, {struct.unpack("3i", peer)[0]}, path, first)
         else:
             assert port is not None
             _require_listener(family, port)
@@ -117,8 +120,9 @@ async def ask_bus(
         return {"answer": list(await call(owner, path, interface, member, signature, *arguments))}
 
 
-def _require(family: Family, peers: set[int], where: str) -> None:
-    if not peers or not peers <= family.believed():
+def _require(family: Family, peers: set[int], where: str, first: bool = False) -> None:
+    believed = family.believed()
+    if not peers or not peers <= (believed & family.first() if first else believed):
         raise ForeignPeer(
             f"at {where} answers {listed(peers) or 'nobody'}, which is not {family.name} as it was launched"
         )

@@ -32,14 +32,23 @@ class ProgramChannel:
         """Its processes; none when it has ended."""
         return list(self._machine.guest.call("launched", name=self._launched)["pids"])
 
-    def unix(self, path: str, data: bytes, *, until: bytes | None = None, timeout: float = 5.0) -> bytes:
+    def unix(
+        self, path: str, data: bytes, *, until: bytes | None = None, timeout: float = 5.0, first: bool = False
+    ) -> bytes:
         """What it answers to ``data`` at a Unix socket: up to and with ``until``, or to the end of the stream.
+
+        Args:
+            path: of the socket; one that begins with ``"\\0"`` is an abstract name, which no file stands for.
+            data: what is sent.
+            until: what the answer ends with.
+            timeout: seconds.
+            first: the process that was launched must answer, and none that it started.
 
         Raises:
             GuestCallError: nobody answers (``"FileNotFoundError"``, ``"ConnectionRefusedError"``, ``"TimeoutError"``),
                 somebody else does (``"ForeignPeer"``), or the program has ended (``"LookupError"``).
         """
-        return bytes(self._ask("ask_socket", timeout, path=path, data=data, until=until))
+        return bytes(self._ask("ask_socket", timeout, path=path, data=data, until=until, first=first))
 
     def tcp(self, port: int, data: bytes, *, until: bytes | None = None, timeout: float = 5.0) -> bytes:
         """The same at a port of 127.0.0.1."""

@@ -1,0 +1,20 @@
+"""GRASS GIS: maps, their layers on the screen and their tables; state told by its window's process, maps by its modules."""
+
+from deskgym.envs.needs import Needs
+from deskgym.task_suites.core.program import Program
+from deskgym.task_suites.programs.grass.checks import CHECKS
+from deskgym.task_suites.programs.grass.macros import MACROS
+from deskgym.task_suites.programs.grass.program import PARTS, WORLD, open_
+from deskgym.task_suites.programs.grass.state import state
+
+PROGRAM = Program(
+    name="grass",
+    title="GRASS GIS",
+    packages=("grass-gui", "locales", "python3-geopandas"),
+    needs=Needs(memory_mb=2048, elements=384, layers=(WORLD,)),
+    hooks={"grass.open": open_},
+    checks=CHECKS,
+    readers={"grass.state": state},
+    macros=MACROS,
+    parts=PARTS,
+)

@@ -1,0 +1,54 @@
+"""Runs GRASS's modules over the agent's maps, and over what the right commands make, in the clean machine.
+
+It reads a JSON text from its standard input: ``asked`` (commands that are run on both), ``right`` (commands that make
+the right maps), ``session`` (the program that runs a module), ``gisrc`` (the file that a session begins with), ``data`` (the folder of
+locations, as it is at first), ``theirs`` (the agent's, or ""), ``mapset`` (commands that go to the mapset of theirs). It prints what the commands
+print, as ``theirs`` and ``ours``.
+The agent's are asked before the right maps are made, since the agent's may name any table of this machine as theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+LIMIT = 60_000  # characters of each answer
+
+
+def main(task: dict[str, Any]) -> dict[str, list[str]]:
+    """The answers of both; an answer begins with ``!`` where its command failed."""
+    found: dict[str, list[str]] = {"theirs": [], "ours": []}
+    if task["theirs"]:
+        with open(task["gisrc"]) as file:
+            text = file.read()
+        with open("/tmp/theirs.gisrc", "w") as file:
+            file.write(text.replace(task["data"], task["theirs"]))
+        os.environ["GISRC"] = "/tmp/theirs.gisrc"
+        for command in task["mapset"]:
+            answer(task, command)
+        found["theirs"] = [answer(task, command) for command in task["asked"]]
+        os.environ["GISRC"] = task["gisrc"]
+    for command in task["right"]:
+        said = answer(task, command)
+        if said.startswith("!"):
+            raise SystemExit(f"{command}: {said}")
+    found["ours"] = [answer(task, command) for command in task["asked"]]
+    return found
+
+
+def answer(task: dict[str, Any], command: str) -> str:
+    """What a command prints."""
+    done = subprocess.run(
+        [task["session"], *shlex.split(command)], capture_output=True, text=True, errors="replace", timeout=60
+    )
+    if done.returncode:
+        return f"!{done.stderr.strip()[-800:]}"
+    return done.stdout.strip()[:LIMIT]
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.load(sys.stdin))))
