@@ -20,16 +20,13 @@ def command(screen: Screen, text: str) -> Bursts:
     tabs = min(panes, key=lambda each: each.height)
     yield [Action("click", tabs.x + 90, tabs.y + tabs.height // 2), Action("wait", seconds=_PAUSE)]
     hint = screen.find(role="label", window=_WINDOW, name="Press Tab to display*")
-    for line in text.splitlines():
-        if line:
-            yield [
-                Action("click", hint.x + 60, hint.y - 20),
-                Action("press", keys=("ctrl", "a")),
-                Action("type", text=line),
-                Action("press", keys=("escape",)),  # the list of completions, which Return would take one of
-                Action("press", keys=("enter",)),
-            ]
-            yield [Action("wait", seconds=1.0)]
+    prompt = Action("click", hint.x + 60, hint.y - 20)
+    for line in filter(None, text.splitlines()):
+        # Escape closes the list of completions, which Return would take one of; and of a quotation that is still open
+        # the console says what is wrong, and takes the focus away
+        typed = [Action("type", text=line), Action("press", keys=("escape",))]
+        yield [prompt, Action("press", keys=("ctrl", "a")), *typed, prompt, Action("press", keys=("enter",))]
+        yield [Action("wait", seconds=1.0)]
 
 
 def add(screen: Screen, maps: list[str], kind: str = "vector") -> Bursts:
@@ -199,8 +196,12 @@ def tell(screen: Screen, asked: str, key: str | None = None, path: str = "/home/
     yield fill(_field(screen, form, "rules"), path, end="\t")
     for _ in range(3):
         yield _scroll(screen, form)
-    yield [click(screen.find(role="push button", window=form, name="Load")), Action("wait", seconds=_PAUSE)]
-    lines = screen.find(role="text", window=form, text="*\n*" if key else "*[0-9]*", nth=-1).text.split()
+    lines: list[str] = []
+    for _ in range(5):
+        yield [click(screen.find(role="push button", window=form, name="Load")), Action("wait", seconds=1.0)]
+        lines = max((each.text for each in screen.find_all(role="text", window=form) if each.text != path), key=len).split()
+        if lines:
+            break
     values = dict(line.split("=", 1) for line in lines if "=" in line)
     yield [Action("answer", text=values[key] if key else lines[-1])]
 
