@@ -38,7 +38,7 @@ class ProgramChannel:
         """What it answers to ``data`` at a Unix socket: up to and with ``until``, or to the end of the stream.
 
         Args:
-            path: of the socket; one that begins with ``"\\0"`` is an abstract name, which no file stands for.
+            path: of the socket; a null character in front makes it an abstract name, which no file stands for.
             data: what is sent.
             until: what the answer ends with.
             timeout: seconds.

@@ -1,4 +1,4 @@
-"""GRASS GIS: maps, their layers on the screen and their tables; state told by its window's process, maps by its modules."""
+"""GRASS GIS: maps and how they are shown; its window's process tells what is shown, its modules what the maps are."""
 
 from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.program import Program

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -153,7 +154,8 @@ def features(final: FinalState, map: str, where: str, commands: list[str] | None
     drawn = state["options"][map]
     if "shape" not in drawn.get("display", "shape").split(","):
         return False, f"the features of {map} are not drawn, but {drawn['display']}"
-    asked = [f"v.db.select -c map={map} columns=cat {shlex.quote(f'where={each}')}" for each in (where, drawn.get("where", "1=1"))]
+    conditions = [shlex.quote(f"where={each}") for each in (where, drawn.get("where", "1=1"))]
+    asked = [f"v.db.select -c map={map} columns=cat {condition}" for condition in conditions]
     _, (right, found) = final.read_once(f"grass:{asked}", lambda _: _ask(final, [], asked, commands or [], "PERMANENT"))
     if found.startswith("!"):
         return False, f"the condition {drawn.get('where')!r} is not one: {found[1:]}"
@@ -171,10 +173,10 @@ def categories(text: str) -> set[int]:
     """
     found: set[int] = set()
     for part in filter(None, (each.strip() for each in text.split(","))):
-        first, _, last = part.partition("-")
-        if not (first.isdigit() and (last or first).isdigit() and int(last or first) < 10**6):
+        bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
+        if bounds is None:
             raise CheckFailed(f"{shown(text, 100)} is no list of categories")
-        found |= set(range(int(first), int(last or first) + 1))
+        found |= set(range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1))
     return found
 
 

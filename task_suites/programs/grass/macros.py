@@ -157,9 +157,7 @@ def _type_below(screen: Screen, text: str) -> Bursts:
     yield [*fill(fields[0], text), Action("wait", seconds=_PAUSE)]
 
 
-def module(
-    screen: Screen, menu: list[str], form: str, options: dict[str, dict[str, str]], wait: float = 1.5
-) -> Bursts:
+def module(screen: Screen, menu: list[str], form: str, options: dict[str, dict[str, str]], wait: float = 1.5) -> Bursts:
     """Run a module by its form, which is opened from the menus of the window.
 
     Args:
@@ -199,7 +197,8 @@ def tell(screen: Screen, asked: str, key: str | None = None, path: str = "/home/
     lines: list[str] = []
     for _ in range(5):
         yield [click(screen.find(role="push button", window=form, name="Load")), Action("wait", seconds=1.0)]
-        lines = max((each.text for each in screen.find_all(role="text", window=form) if each.text != path), key=len).split()
+        texts = [each.text for each in screen.find_all(role="text", window=form) if each.text != path]
+        lines = max(texts, key=len).split()
         if lines:
             break
     values = dict(line.split("=", 1) for line in lines if "=" in line)

@@ -36,6 +36,7 @@ WORKSPACE = "/home/user/.grass8/task.gxw"
 
 _WORLD = "/usr/lib/python3/dist-packages/geopandas/datasets"
 _SLOW = 90.0  # seconds
+_KINDS = {"d.rast": "raster", "d.vect": "vector"}
 _START = f"""
 mkdir -p {OWN}/locale
 export HOME=/tmp
@@ -45,8 +46,9 @@ cat > {SESSION} <<END
 #!/bin/sh
 export GISBASE=$base GISRC=\\${{GISRC:-{GISRC}}} GRASS_VERSION=$(grass --config version) GIS_LOCK=\\$\\$
 export PATH=$base/bin:$base/scripts:\\$PATH LD_LIBRARY_PATH=$base/lib PYTHONPATH={OWN}/python:$base/etc/python
-export GRASS_PYTHON=/usr/bin/python3 GRASS_ADDON_BASE=/home/user/.grass8/addons GRASS_PROJSHARE=/usr/share/proj GRASS_PAGER=cat
-export LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8 LOCPATH={OWN}/locale PYTHONNOUSERSITE=1 GRASS_HTML_BROWSER=true
+export GRASS_PYTHON=/usr/bin/python3 GRASS_ADDON_BASE=/home/user/.grass8/addons
+export GRASS_PROJSHARE=/usr/share/proj GRASS_PAGER=cat GRASS_HTML_BROWSER=true
+export LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8 LOCPATH={OWN}/locale PYTHONNOUSERSITE=1
 exec "\\$@"
 END
 chmod 755 {SESSION}
@@ -80,7 +82,6 @@ SESSION_LAYER = LayerRecipe(
 
 WORLD = LayerRecipe("grass-world", _MAPS, bases=(SESSION_LAYER,), packages=PACKAGES)
 """Two locations: the countries and cities of Natural Earth (public domain, with geopandas), and an empty one."""
-
 
 
 def _settings(width: int, height: int) -> dict[str, Any]:
@@ -165,22 +166,23 @@ def _splash(root: Node | None) -> Node | None:
 
 def _workspace(layers: Sequence[str]) -> str:
     """A workspace file with these layers."""
-    rows = []
+    rows: list[str] = []
     for command in layers:
         module, *options = shlex.split(command)
-        values = dict(option.split("=", 1) for option in options)
+        values = dict(option.split("=", 1) for option in options if "=" in option)
+        if module not in _KINDS or "map" not in values or len(values) != len(options):
+            raise SetupError(f"{command!r} draws no layer; give a command such as 'd.vect map=countries@PERMANENT'")
         parameters = "".join(
             f"<parameter name={quoteattr(name)}><value>{escape(value)}</value></parameter>"
             for name, value in values.items()
         )
-        kind = {"d.rast": "raster", "d.vect": "vector"}[module]
         rows.append(
-            f'<layer type="{kind}" name={quoteattr(values["map"])} checked="1" opacity="1.0">'
+            f'<layer type="{_KINDS[module]}" name={quoteattr(values["map"])} checked="1" opacity="1.0">'
             f'{"" if rows else "<selected/>"}<task name="{module}">{parameters}</task></layer>'
         )
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gxw SYSTEM "grass-gxw.dtd"><gxw><display name="Map Display 1" '
-        f'render="1" mode="0" showCompExtent="1" showStatusbar="1" showToolbars="1" tbres="0" alignExtent="1" '
+        '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gxw SYSTEM "grass-gxw.dtd"><gxw><display name="Map Display 1" '
+        'render="1" mode="0" showCompExtent="1" showStatusbar="1" showToolbars="1" tbres="0" alignExtent="1" '
         f'constrainRes="0" viewMode="2d">{"".join(rows)}</display></gxw>'
     )
 

@@ -1,9 +1,9 @@
 """Runs GRASS's modules over the agent's maps, and over what the right commands make, in the clean machine.
 
 It reads a JSON text from its standard input: ``asked`` (commands that are run on both), ``right`` (commands that make
-the right maps), ``session`` (the program that runs a module), ``gisrc`` (the file that a session begins with), ``data`` (the folder of
-locations, as it is at first), ``theirs`` (the agent's, or ""), ``mapset`` (commands that go to the mapset of theirs). It prints what the commands
-print, as ``theirs`` and ``ours``.
+the right maps), ``session`` (the program that runs a module), ``gisrc`` (the file that a session begins with),
+``data`` (the folder of locations, as it is at first), ``theirs`` (the agent's, or ""), ``mapset`` (commands that go to
+the mapset of theirs). It prints what the commands print, as ``theirs`` and ``ours``.
 The agent's are asked before the right maps are made, since the agent's may name any table of this machine as theirs.
 """
 

@@ -122,7 +122,8 @@ def watch(event, arguments):
         return
     file = arguments[0].co_filename
     if file == "<string>":
-        file = sys._getframe(1).f_code.co_filename
+        caller = sys._getframe().f_back
+        file = caller.f_code.co_filename if caller else ""
         if not file.endswith(os.path.join("gmodeler", "model.py")):
             return
     elif file.startswith((*OWN, "<")):

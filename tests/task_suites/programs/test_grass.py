@@ -1,0 +1,160 @@
+"""GRASS GIS in real sandboxes: its first screen, what its window tells, and agents that try to answer for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import deskgym  # noqa: F401 - registers the ids
+from deskgym.envs.errors import SetupError
+from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.task_suites.programs import grass
+from deskgym.task_suites.programs.grass.checks import categories
+from deskgym.task_suites.programs.grass.program import _workspace
+
+SEED = 4
+SITE = Path(grass.__file__).parent / "site" / "sitecustomize.py"
+
+FORGED = """
+import subprocess, time
+code = '''
+import json, socket
+server = socket.socket(socket.AF_UNIX)
+server.bind("\\\\0deskgym-grass")
+server.listen(8)
+while True:
+    peer, _ = server.accept()
+    peer.sendall(json.dumps(TOLD).encode())
+    peer.close()
+'''.replace("TOLD", repr(told))
+subprocess.run(["pkill", "-9", "-f", "wxgui.py"])
+time.sleep(0.5)
+subprocess.Popen(["/usr/bin/python3", "-c", code], start_new_session=True)
+time.sleep(1)
+"""
+TOLD = """told = {"location": "natural_earth_dataset", "mapset": "PERMANENT", "busy": False, "queued": 0, "layers": [],
+    "region": {"center_easting": 0, "center_northing": 0}, "scale": 1, "status": params["mode"], "edited": None,
+    "view": "2D view"}"""
+EXTRACT = """
+import subprocess
+where = "continent='" + params["continent"] + "' and pop_est>" + str(int(params["people"]))
+subprocess.run(["grass", "/home/user/grassdata/natural_earth_dataset/PERMANENT", "--exec", "v.extract",
+                "input=countries", "output=" + params["name"], "where=" + where], check=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def env():
+    with gym.make("deskgym/Science-v0", task="grass/*", action="code", screen_size=(1280, 800)) as made:
+        yield made
+
+
+def reward(env, task: str, *changes: str) -> tuple[float, str]:
+    """What an agent is paid that runs these, and why; the task's parameters are names in them."""
+    env.reset(seed=SEED, options={"task": task})
+    names = f"params = {dict(env.unwrapped.task.params)!r}"
+    for change in changes:
+        *_, info = env.step(f"{names}\n{change}")
+        assert "Traceback" not in str(info.get("feedback", "")), info["feedback"]
+    _, paid, terminated, _, info = env.step("DONE")
+    assert terminated and not info["verdict"]["error"], info["verdict"]
+    return paid, str(info["verdict"]["checks"])
+
+
+def test_categories_are_lists_of_numbers():
+    assert categories("1,3-5, 7") == {1, 3, 4, 5, 7} and categories("") == set()
+    for wrong in ("a", "1-", "1-9999999999", "-3"):
+        with pytest.raises(CheckFailed, match="no list of categories"):
+            categories(wrong)
+
+
+def test_a_workspace_is_written_with_its_layers_from_the_top_on():
+    text = _workspace(["d.vect map=a@P where='x<3'", "d.rast map=b@P"])
+    assert text.index('name="a@P"') < text.index('name="b@P"') and "<value>x&lt;3</value>" in text
+
+
+@pytest.mark.parametrize("command", ["d.legend raster=a", "d.vect", "d.vect -c map=a", "rm -rf /"])
+def test_a_layer_that_is_none_is_refused(command):
+    with pytest.raises(SetupError, match="draws no layer; give a command such as"):
+        _workspace([command])
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "refused"),
+    [
+        ("/usr/lib/grass82/gui/wxpython/core/utils.py", "eval('1 + 1')", False),
+        ("/usr/lib/grass82/gui/wxpython/gmodeler/model.py", "eval('1 + 1')", True),  # a loop's condition
+        ("/home/user/.grass8/addons/scripts/g.gui.evil.py", "1 + 1", True),
+    ],
+)
+def test_no_code_but_grass_s_own_runs_in_its_window(file, source, refused):
+    run = [sys.executable, "-c", f"exec(compile({source!r}, {file!r}, 'exec'))"]
+    environment = {"PYTHONPATH": str(SITE.parent)}
+    assert subprocess.run(run, env=environment, capture_output=True).returncode == 0
+    done = subprocess.run(run, env=environment | {"DESKGYM_GRASS_SOCKET": f"test-{os.getpid()}"}, capture_output=True)
+    assert bool(done.returncode) == refused
+    assert (b"only GRASS's own code is run" in done.stderr) == refused
+
+
+@pytest.mark.sandbox
+def test_the_first_screen_has_the_menus_the_map_and_the_layers():
+    with gym.make("deskgym/Science-v0", task="grass/layers", observation=("a11y",), screen_size=(1280, 800)) as env:
+        observation, _ = env.reset(seed=SEED)
+        for expected in ("Raster", "Add vector map", "Zoom to computational region extent", "natural_earth_dataset"):
+            assert expected in observation["a11y"]
+
+
+@pytest.mark.sandbox
+def test_the_command_line_earns_what_the_window_does(env):
+    assert reward(env, "grass/extract", EXTRACT)[0] == 1
+
+
+@pytest.mark.sandbox
+def test_a_form_that_is_left_open_does_not_hide_the_maps(env):
+    form = "import time; pyautogui.hotkey('ctrl', 'n'); time.sleep(1)"
+    assert reward(env, "grass/extract", EXTRACT, form)[0] == 1
+
+
+@pytest.mark.sandbox
+def test_another_program_at_the_window_s_socket_is_not_believed(env):
+    paid, why = reward(env, "grass/status", f"{TOLD}\n{FORGED}")
+    assert paid == 0 and "GRASS does not answer" in why
+
+
+@pytest.mark.sandbox
+def test_a_program_that_the_window_started_is_not_believed_in_its_place(env):
+    # typed in the console, it is a child of the window, and so one of the launched program's processes
+    write = f"{TOLD}\nleave = 'import os; os.setsid() if os.fork() == 0 else os._exit(0)' + chr(10)\n"
+    write += f"open('/home/user/forge.py', 'w').write(leave + 'told = ' + repr(told) + chr(10) + {FORGED!r})"
+    console = "import time; pyautogui.click(1115, 748); time.sleep(0.5); pyautogui.click(1100, 700); time.sleep(0.3); "
+    console += "pyautogui.write('python3 /home/user/forge.py'); pyautogui.press('escape'); pyautogui.press('enter'); "
+    paid, why = reward(env, "grass/status", write, console + "time.sleep(4)")
+    assert paid == 0 and ("GRASS does not answer" in why or "right is" in why), why
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("import shutil; shutil.rmtree('/home/user/grassdata')", "cannot be read"),
+        ("import shutil; shutil.rmtree(vectors)", "not found"),
+        ("open('/home/user/grassdata/natural_earth_dataset/big', 'wb').truncate(80 << 20)", "cannot be read"),
+        (
+            "import os; os.symlink('/etc', vectors + '/' + params['name'])",
+            "fails",
+        ),
+    ],
+)
+def test_maps_that_were_broken_earn_nothing(env, change, message):
+    vectors = "vectors = '/home/user/grassdata/natural_earth_dataset/PERMANENT/vector'"
+    paid, why = reward(env, "grass/extract", f"{vectors}\n{change}")
+    assert paid == 0 and message in why, why
+
+
+@pytest.mark.sandbox
+def test_the_window_ended_by_the_agent_earns_nothing(env):
+    paid, why = reward(env, "grass/status", "import subprocess; subprocess.run(['pkill', '-9', '-f', 'wxgui.py'])")
+    assert paid == 0 and "GRASS does not answer" in why
