@@ -23,7 +23,7 @@ from functools import partial
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.checks.answer import parse_number
-from deskgym.task_suites.importers.scienceboard import texstudio
+from deskgym.task_suites.importers.scienceboard import grass, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
@@ -59,6 +59,9 @@ def scripts(task: UpstreamTask) -> Scripts:
         moves = texstudio.moves(task)
         wrong = {name: _script(attempt, end) for name, attempt in texstudio.wrong_moves(task).items()}
         return Scripts(None if moves is None else _script(moves, end), wrong | _other_ends(moves or [], end))
+    if task.type == "GrassGIS":
+        right, wrong_moves = grass.MOVES[task.id]
+        return Scripts(_script(right, end), {"a mistake": _script(wrong_moves, end)} | _other_ends(right, end))
     if task.type == "ChimeraX":
         return Scripts(_script([], end), _other_ends([], end))
     typed, chosen = _typed(task), _chosen(task)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from deskgym.task_suites.importers.scienceboard import chimerax
+from deskgym.task_suites.importers.scienceboard import chimerax, grass
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 
@@ -40,9 +40,7 @@ PROGRAMS = {
         "Celestia",
         unsupported="Debian has no package of it, and the checks read a dump that only ScienceBoard's own build makes",
     ),
-    "grass": Program(
-        "GrassGIS", unsupported="Debian packages it as grass-gui, but deskgym cannot read its windows' state yet"
-    ),
+    "grass": Program("GrassGIS", "grass", "apt install grass-gui locales python3-geopandas"),
     "chimerax": Program(
         "ChimeraX", unsupported="it is not in Debian, and the checks read a dump that ScienceBoard's extension makes"
     ),
@@ -147,7 +145,7 @@ def _missing_data(task: UpstreamTask, key: str) -> list[Blocker]:
         if item.func == "launch" and item["program"] == "grass":
             sets |= {PurePosixPath(word).parent.name for word in item["arguments"] if word.startswith("/")}
     found = []
-    if sets:
+    if sets and not grass.on_own_maps(task):
         reason = f"the GRASS data {', '.join(sorted(sets))} is only in ScienceBoard's VM image"
         found.append(Blocker("image_data", reason))
     if key in _IMAGE_FILES:

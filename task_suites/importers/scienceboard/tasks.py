@@ -1,4 +1,4 @@
-"""Makes tasks that run here of ScienceBoard's files: about KAlgebra and TeXstudio, and questions about molecules."""
+"""Makes tasks that run here of ScienceBoard's files: about KAlgebra, TeXstudio and GRASS, questions of molecules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files
-from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, chimerax, texstudio
+from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, chimerax, grass, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import (
     CheckItem,
     PlotCount,
@@ -32,6 +32,7 @@ _RESOLUTIONS: Sequence[float] = [*KALGEBRA.parts["resolutions"].values()]
 _TABS = ("calculator", "2d", "3d", "dictionary")
 _STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
+_NOTES = {"ChimeraX": (chimerax.NOTE,), "GrassGIS": (grass.NOTE,)}
 _SETUP = ("launch", "opt", "touch", "tab", "func_2d", "func_3d")
 
 Test = Callable[[FinalState], tuple[bool, str]]
@@ -47,7 +48,7 @@ def reasons(task: UpstreamTask) -> list[str]:
     found = [blocker.reason for blocker in blockers(task)]
     if task.type == "TeXstudio" and task.sort == "VM":
         return found or texstudio.reasons(task)
-    if chimerax.asked_in_pymol(task):
+    if chimerax.asked_in_pymol(task) or grass.on_own_maps(task):
         return found
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
@@ -68,12 +69,12 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
     played = scripts(task)
     end = _ENDS[task.stop.primitive] if task.stop else "done"
     tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, task, mode)) is not None]
-    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax}.get(task.type)
+    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax, "GrassGIS": grass}.get(task.type)
     make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
     return Task(
         id=task.id,
         instruction=task.instruction,
-        evaluator=make(tests, end, (*task.notes, chimerax.NOTE) if kind is chimerax else task.notes),
+        evaluator=make(tests, end, (*task.notes, *_NOTES.get(task.type, ()))),
         solve=played.oracle or partial(_no_oracle, task.id),
         wrong_attempts=played.wrong_attempts,
         hooks=kind.hooks(task) if kind else hooks(task.initialize),
@@ -135,6 +136,8 @@ def _name(item: CheckItem) -> str:
 
 def _test(item: CheckItem, task: UpstreamTask, mode: Mode) -> Test | None:
     """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
+    if task.type == "GrassGIS" and item.type == "info":
+        return grass.test(item)
     if (found := texstudio.test(item, task)) is not None:
         return found
     if isinstance(item, Plotted) and item.dimensions == 2:

@@ -4,8 +4,8 @@ from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.program import Program
 from deskgym.task_suites.programs.grass.checks import CHECKS
 from deskgym.task_suites.programs.grass.macros import MACROS
-from deskgym.task_suites.programs.grass.program import PARTS, WORLD, open_
-from deskgym.task_suites.programs.grass.state import state
+from deskgym.task_suites.programs.grass.program import WORLD, open_
+from deskgym.task_suites.programs.grass.state import dump, state
 
 PROGRAM = Program(
     name="grass",
@@ -16,5 +16,5 @@ PROGRAM = Program(
     checks=CHECKS,
     readers={"grass.state": state},
     macros=MACROS,
-    parts=PARTS,
+    parts={"dump": dump},
 )

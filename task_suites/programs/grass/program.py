@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -185,7 +185,3 @@ def _workspace(layers: Sequence[str]) -> str:
         'render="1" mode="0" showCompExtent="1" showStatusbar="1" showToolbars="1" tbres="0" alignExtent="1" '
         f'constrainRes="0" viewMode="2d">{"".join(rows)}</display></gxw>'
     )
-
-
-PARTS: Mapping[str, object] = {"prepare": prepare, "open": open_}
-"""What others use of it by name."""
