@@ -1,7 +1,7 @@
 """ScienceBoard's tasks about GRASS GIS that run on maps of our own, under the names that its own have.
 
-Upstream's maps are in its VM image only. Of its tasks some ask for nothing but how a map is shown: they are the same task on
-the countries of Natural Earth, which deskgym's location of the same name has.
+Upstream's maps are in its VM image only. Of its tasks some ask for nothing but how a map is shown: they are the same
+task on the countries of Natural Earth, which deskgym's location of the same name has.
 """
 
 from __future__ import annotations
