@@ -38,12 +38,13 @@ def state(machine: Machine) -> dict[str, Any]:
     told = dump(machine)
     if "layers" not in told:
         raise CheckFailed("GRASS's window has no map display any more")
-    rows = list(reversed(told["layers"]))  # so that of one map's the top one counts
-    seen = [each["name"] for each in told["layers"] if each["checked"] and each["active"] and each["opacity"] >= SEEN]
+    layers = [each for each in told["layers"] if each["name"]]  # groups and commands have no map
+    rows = list(reversed(layers))  # so that of one map's the top one counts
+    seen = [each["name"] for each in layers if each["checked"] and each["active"] and each["opacity"] >= SEEN]
     region = told["region"]
     return {
         "location": told["location"], "mapset": told["mapset"], "shown": seen,
-        "hidden": [each["name"] for each in told["layers"] if each["name"] not in seen],
+        "hidden": [each["name"] for each in layers if each["name"] not in seen],
         "label": {each["name"]: each["text"] for each in rows},
         "opacity": {each["name"]: round(each["opacity"] or 0.0, 2) for each in rows},
         # what is drawn counts: the command of a row is drawn when it is applied

@@ -9,6 +9,7 @@ import pytest
 UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/scienceboard").resolve()
 GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
 MOLECULES = ["ChimeraX/C-06"]
+MAPS = [f"GrassGIS/{name}" for name in ("A-01", "A-02", "A-04", "A-05", "A-06", "A-07", "B-01", "B-02")]
 DOCUMENTS = [f"TeXstudio/{name}" for name in ("A-04", "C-02", "C-06", "D-01")]
 """Those that start no program beside TeXstudio but KAlgebra, and need no file of upstream's image."""
 

@@ -8,7 +8,19 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from scienceboard_files import CURVE, DOCUMENTS, GIVEN, MOLECULES, SPHERE, UPSTREAM, file_of, given, installed, looks
+from scienceboard_files import (
+    CURVE,
+    DOCUMENTS,
+    GIVEN,
+    MAPS,
+    MOLECULES,
+    SPHERE,
+    UPSTREAM,
+    file_of,
+    given,
+    installed,
+    looks,
+)
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.loading import make_agent
@@ -53,7 +65,7 @@ def test_the_published_tasks_are_listed_whether_they_run_here_or_not():
 def test_what_cannot_run_is_never_drawn():
     tasks, rng = suite(str(UPSTREAM), "corrected"), np.random.default_rng(5)
     drawn = {tasks.draw(rng).id for _ in range(300)}
-    here = {*GIVEN, *DOCUMENTS, *MOLECULES}
+    here = {*GIVEN, *DOCUMENTS, *MOLECULES, *MAPS}
     assert drawn == here
     assert {tasks.draw(rng, "*/C-0*").id for _ in range(200)} == {task for task in here if "C-0" in task}
     assert tasks.draw(rng, "KAlgebra/B-01").id == "KAlgebra/B-01"
@@ -287,6 +299,14 @@ def test_given_documents_in_the_real_texstudio():
 @given
 def test_questions_about_molecules_are_asked_beside_pymol():
     assert problems(MOLECULES, "code", of="ChimeraX") == []
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@installed
+@given
+def test_how_a_map_is_shown_is_asked_on_maps_of_our_own():
+    assert problems(MAPS, "computer", of="GrassGIS") == []
 
 
 @given
