@@ -64,6 +64,19 @@ def test_a_unix_socket_that_was_replaced_is_refused(machine):
     assert refused(channel.unix, "/tmp/state", b"x").kind == "LookupError"
 
 
+def test_the_first_process_alone_is_believed_where_that_is_asked(machine):
+    machine.guest.launch(["/home/user/truthful", "/tmp/by-a-child"], wait={"file": "/tmp/by-a-child"})
+    machine.guest.launch(["python3", "/home/user/echo.py", "/tmp/by-itself", "truth"], wait={"file": "/tmp/by-itself"})
+    try:
+        assert ProgramChannel(machine, "truthful").unix("/tmp/by-a-child", b"x") == b"truth x\n"
+        error = refused(ProgramChannel(machine, "truthful").unix, "/tmp/by-a-child", b"x", first=True)
+        assert error.kind == "ForeignPeer" and "as it was launched" in str(error)
+        assert ProgramChannel(machine, "python3").unix("/tmp/by-itself", b"x", first=True) == b"truth x\n"
+    finally:
+        machine.guest.call("end_others", keep=[])
+        machine.run(["rm", "-f", "/tmp/by-a-child", "/tmp/by-itself"])
+
+
 CHANGES = {
     "becomes another program": (
         "(os.unlink('/tmp/place'), os.execvp('python3', ['python3', '/home/user/echo.py', '/tmp/place', 'lie']))"
