@@ -17,7 +17,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError
 from deskgym.envs.vector_env import DesktopVectorEnv
 
-ENV = "deskgym/DataEngineering-v0"
+DATA, SCIENCE = "deskgym/DataEngineering-v0", "deskgym/Science-v0"
 SIZE = (1280, 720)
 PREPARED = 120.0  # seconds within which the pool has the next desktop ready
 RESTED = 3.0
@@ -44,6 +44,7 @@ class Case:
         reset: limit in ms of a reset whose companion is up.
         step: limit in ms of a step.
         large: its tasks are measured in a vector too.
+        env: the id of the environment of its suite.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Case:
     reset: float
     step: float
     large: bool = False
+    env: str = DATA
 
 
 CASES = {
@@ -62,6 +64,11 @@ CASES = {
     "superset": Case("Superset in Chromium", "superset/chart-table", ("tab",), 4000, 120, large=True),
     "airflow": Case("Airflow in Chromium", "airflow/pause", ("tab",), 4000, 120, large=True),
     "dagster": Case("Dagster in Chromium", "dagster/schedule", ("tab",), 4000, 120),
+    "coqide": Case("CoqIDE", "coqide/lemma", ("a", "backspace"), 4000, 60, env=SCIENCE),
+    "texstudio": Case("TeXstudio", "texstudio/rename", ("a", "backspace"), 4000, 60, env=SCIENCE),
+    "pymol": Case("PyMOL", "pymol/represent", ("a", "backspace"), 4000, 60, env=SCIENCE),
+    "kstars": Case("KStars", "kstars/find", ("left", "right"), 4000, 60, env=SCIENCE),
+    "grass": Case("GRASS GIS", "grass/where", ("f10", "escape"), 4000, 60, env=SCIENCE),
 }
 QUICK = ("terminal",)
 
@@ -111,8 +118,8 @@ def _make(stack: ExitStack, case: Case, pool: Mapping[str, Any] | None) -> Deskt
     import deskgym  # noqa: F401 - registers the id
 
     env = gymnasium.make(
-        ENV, task=case.task, screen_size=SIZE, observation=("screenshot", "elements"), max_steps=1_000_000, pool=pool,
-        disable_env_checker=True,
+        case.env, task=case.task, screen_size=SIZE, observation=("screenshot", "elements"), max_steps=1_000_000,
+        pool=pool, disable_env_checker=True,
     )  # fmt: skip
     stack.callback(env.close)
     return cast(DesktopEnv, env.unwrapped)
@@ -154,7 +161,7 @@ def _measure_episodes(part: Part, name: str, case: Case) -> None:
     vector = cast(
         DesktopVectorEnv,
         gymnasium.make_vec(
-            ENV, num_envs=ENVIRONMENTS, task=case.task, screen_size=SIZE, observation=("screenshot", "elements"),
+            case.env, num_envs=ENVIRONMENTS, task=case.task, screen_size=SIZE, observation=("screenshot", "elements"),
             pool={"depth": 1, "reserve_mb": 0}, autoreset_mode="SameStep", copy=False,
         ),
     )  # fmt: skip
