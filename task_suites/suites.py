@@ -133,6 +133,10 @@ ENTRIES = (
         programs=("coqide", "grass", "kalgebra", "kstars", "pymol", "texstudio", "lab_report"),
         importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
         options=INSTRUCTIONS,
+        result_tags={
+            "domain": ("algebra", "biochemistry", "gis", "astronomy", "theorem_proving", "documentation"),
+            "cross-program": ("cross_program",),
+        },
         file_keys=("instruction", "oracle"),
     ),
     SuiteEntry(

@@ -17,6 +17,8 @@ from deskgym.wrappers.recording.recording import Recording
 ACTION_COUNTS = ("<5", "5-15", ">15")
 """Spider2-V's groups, by the number of actions that an expert took."""
 
+_TEXTS = {"instruction", "feedback"}  # no observations of the screen
+
 
 @dataclass(frozen=True)
 class Played:
@@ -32,6 +34,7 @@ class Played:
         solved: whether its score is 1.
         score: in [0, 1].
         steps: actions that were taken.
+        observation: what the agent was shown, such as ``"a11y+screenshot"``.
     """
 
     task: str
@@ -43,6 +46,7 @@ class Played:
     solved: bool
     score: float
     steps: int
+    observation: str
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ def played_of(recording: Recording) -> Played | str:
         solved=outcome == "solved",
         score=score,
         steps=int(recording.steps[-1].get("step", 0)),
+        observation="+".join(sorted({*(made.get("observation") or ("screenshot",))} - _TEXTS)) or "none",
     )
 
 
@@ -139,6 +144,8 @@ def _tables(played: Sequence[Played]) -> list[tuple[str, tuple[Row, ...]]]:
             others = [it for it in played if tags[0] not in it.tags]
             tables[-1] = (tables[-1][0], (*tables[-1][1], row_of(f"no {tags[0]}", others)))
     tables.append(("by instruction", _rows(played, ("abstract", "verbose"), lambda it: it.instruction)))
+    shown = sorted({it.observation for it in played})
+    tables.append(("by observation", _rows(played, shown, lambda it: it.observation)))
     counted = [it for it in played if it.actions is not None]
     tables.append(("by an expert's actions", _rows(counted, ACTION_COUNTS, _action_count)))
     tables.append(("by difficulty", _rows(played, ("easy", "medium", "hard"), lambda it: it.difficulty)))

@@ -21,11 +21,11 @@ def command(capsys):
     return run
 
 
-def record(folder, task, *tags, score=1.0, steps=4, error=None, actions=None, instruction=None, fault=None):
+def record(folder, task, *tags, score=1.0, steps=4, error=None, actions=None, instruction=None, fault=None, made=None):
     folder.mkdir()
     params = {} if actions is None else {"action_number": actions}
     meta = {"id": task, "tags": list(tags), "params": params, "difficulty": "easy"}
-    made = {"suite": "data_engineering"} | ({"instruction": instruction} if instruction else {})
+    made = (made or {"suite": "data_engineering"}) | ({"instruction": instruction} if instruction else {})
     write_json(folder / META, {"format": FORMAT, "task": meta, "env": made})
     last = {"step": steps, "terminated": True, "info": {"fault": fault} if fault else {}}
     (folder / STEPS).write_text(f"{json.dumps({'step': 0})}\n{json.dumps(last)}\n")
@@ -49,6 +49,17 @@ def episodes(tmp_path):
 def cells(out, label):
     (line,) = [line for line in out.splitlines() if line.split()[:1] == [label]]
     return line.split()[1:]
+
+
+def test_science_is_counted_by_domain_and_observation(command, tmp_path):
+    made = {"suite": "science"}
+    record(tmp_path / "a", "kalgebra/x", "algebra", made=made | {"observation": ["screenshot", "a11y", "instruction"]})
+    record(tmp_path / "b", "cross/y", "documentation", "biochemistry", "cross_program", made=made, score=0)
+    _, out = command(tmp_path)
+    assert cells(out, "algebra")[:2] == ["1", "1"] and cells(out, "gis")[:2] == ["0", "0"]
+    assert cells(out, "documentation")[:2] == ["1", "0"] == cells(out, "biochemistry")[:2]
+    assert cells(out, "cross_program")[0] == "1" and cells(out, "easy")[0] == "2"
+    assert cells(out, "a11y+screenshot")[:2] == ["1", "1"] and cells(out, "screenshot")[:2] == ["1", "0"]
 
 
 def test_the_tables_are_printed(command, episodes):

@@ -33,6 +33,14 @@ _TABS = ("calculator", "2d", "3d", "dictionary")
 _STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
 _NOTES = {"ChimeraX": (chimerax.NOTE,), "GrassGIS": (grass.NOTE,)}
+_DOMAINS = {
+    "KAlgebra": "algebra",
+    "Celestia": "astronomy",
+    "GrassGIS": "gis",
+    "ChimeraX": "biochemistry",
+    "Lean": "theorem_proving",
+    "TeXstudio": "documentation",
+}
 _SETUP = ("launch", "opt", "touch", "tab", "func_2d", "func_3d")
 
 Test = Callable[[FinalState], tuple[bool, str]]
@@ -81,7 +89,7 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
         title=task.instruction,
         max_steps=task.steps,
         difficulty=difficulty(task),
-        tags=("scienceboard", task.type, task.sort),
+        tags=("scienceboard", task.type, task.sort, _DOMAINS[task.type]),
         source=SOURCE,
         params={"ans": task.ans, "mode": mode},
         needs=kind.needs(task) if kind else KALGEBRA.all_needs,
