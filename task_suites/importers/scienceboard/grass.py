@@ -6,7 +6,6 @@ task on the countries of Natural Earth, which deskgym's location of the same nam
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePosixPath
@@ -14,11 +13,10 @@ from typing import Any
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, FinalState, Screen
-from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import Outcome
 from deskgym.envs.needs import Needs
 from deskgym.task_suites.core.task import Hook
-from deskgym.task_suites.importers.lambda_language import LambdaError
+from deskgym.task_suites.importers.scienceboard import dumps
 from deskgym.task_suites.importers.scienceboard.check_items import CheckItem
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
@@ -81,17 +79,11 @@ def hooks(task: UpstreamTask) -> list[Hook]:
 
 def test(item: CheckItem) -> Callable[[FinalState], Outcome]:
     """What decides about an item: upstream's own lambdas, on a dump like that of upstream's own GRASS."""
-    return partial(_info, item=item)
+    return dumps.info(item, _dump)
 
 
-def _info(final: FinalState, item: CheckItem) -> Outcome:
-    dump = upstream_dump(final.read_once("grass:dump", GRASS.parts["dump"]))
-    try:
-        value = item["key"](dump)
-        passed = item["pred"](value, item["value"]) if "pred" in item.values else value == item["value"]
-    except (LambdaError, LookupError, TypeError, ValueError) as error:
-        return False, f"the window holds nothing that {item['key']} finds: {error}"
-    return bool(passed), f"it finds {shown(value)}; right is {shown(item['value'])}"
+def _dump(final: FinalState) -> Mapping[str, Any]:
+    return upstream_dump(final.read_once("grass:dump", GRASS.parts["dump"]))
 
 
 def upstream_dump(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,7 +96,7 @@ def upstream_dump(told: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "windows": [
             {"name": row["name"], "_text": row["text"], "_checked": row["checked"],
-             "_data": [{"cmd": row["command"]}, {"params": json.loads(json.dumps(row["params"]))}]}
+             "_data": [{"cmd": row["command"]}, {"params": row["params"]}]}
             for row in rows
         ],
         "toolbars": {"keys": told.get("toolbars", []), "layer": {"name": told.get("edited")}},

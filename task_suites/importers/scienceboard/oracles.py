@@ -62,6 +62,8 @@ def scripts(task: UpstreamTask) -> Scripts:
     if task.type == "GrassGIS":
         right, wrong_moves = grass.MOVES[task.id]
         return Scripts(_script(right, end), {"a mistake": _script(wrong_moves, end)} | _other_ends(right, end))
+    if task.type == "Celestia":
+        return Scripts(None, _other_ends([], end))
     if task.type == "ChimeraX":
         return Scripts(_script([], end), _other_ends([], end))
     typed, chosen = _typed(task), _chosen(task)

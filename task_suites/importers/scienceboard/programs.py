@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from deskgym.task_suites.importers.scienceboard import chimerax, grass
+from deskgym.task_suites.importers.scienceboard import celestia, chimerax, grass
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 
@@ -38,7 +38,8 @@ PROGRAMS = {
     "kalgebra": Program("KAlgebra", "kalgebra", "apt install kalgebra"),
     "celestia": Program(
         "Celestia",
-        unsupported="Debian has no package of it, and the checks read a dump that only ScienceBoard's own build makes",
+        celestia.EXECUTABLE,
+        "build ScienceBoard's own Celestia, whose dump the checks read; Debian has no package of any",
     ),
     "grass": Program("GrassGIS", "grass", "apt install grass-gui locales python3-geopandas"),
     "chimerax": Program(

@@ -13,7 +13,15 @@ from deskgym.envs.evaluation.evaluator import RIGHT_STOPS, Check, End, Evaluator
 from deskgym.envs.evaluation.verdict import CheckResult, Verdict
 from deskgym.task_suites.core.task import Hook, Task
 from deskgym.task_suites.hooks import files
-from deskgym.task_suites.importers.scienceboard import Mode, UpstreamTask, blockers, chimerax, grass, texstudio
+from deskgym.task_suites.importers.scienceboard import (
+    Mode,
+    UpstreamTask,
+    blockers,
+    celestia,
+    chimerax,
+    grass,
+    texstudio,
+)
 from deskgym.task_suites.importers.scienceboard.check_items import (
     CheckItem,
     PlotCount,
@@ -32,7 +40,7 @@ _RESOLUTIONS: Sequence[float] = [*KALGEBRA.parts["resolutions"].values()]
 _TABS = ("calculator", "2d", "3d", "dictionary")
 _STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
-_NOTES = {"ChimeraX": (chimerax.NOTE,), "GrassGIS": (grass.NOTE,)}
+_NOTES = {"ChimeraX": (chimerax.NOTE,), "GrassGIS": (grass.NOTE,), "Celestia": (celestia.NOTE,)}
 _DOMAINS = {
     "KAlgebra": "algebra",
     "Celestia": "astronomy",
@@ -56,6 +64,8 @@ def reasons(task: UpstreamTask) -> list[str]:
     found = [blocker.reason for blocker in blockers(task)]
     if task.type == "TeXstudio" and task.sort == "VM":
         return found or texstudio.reasons(task)
+    if task.type == "Celestia":
+        return found or celestia.reasons(task)
     if chimerax.asked_in_pymol(task) or grass.on_own_maps(task):
         return found
     if task.type != "KAlgebra":
@@ -77,7 +87,7 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
     played = scripts(task)
     end = _ENDS[task.stop.primitive] if task.stop else "done"
     tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, task, mode)) is not None]
-    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax, "GrassGIS": grass}.get(task.type)
+    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax, "GrassGIS": grass, "Celestia": celestia}.get(task.type)
     make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
     return Task(
         id=task.id,
@@ -144,6 +154,8 @@ def _name(item: CheckItem) -> str:
 
 def _test(item: CheckItem, task: UpstreamTask, mode: Mode) -> Test | None:
     """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
+    if task.type == "Celestia" and item.type == "info":
+        return celestia.test(item, task)
     if task.type == "GrassGIS" and item.type == "info":
         return grass.test(item)
     if (found := texstudio.test(item, task)) is not None:

@@ -157,7 +157,7 @@ def test_status(files, copy_of):
     assert kinds == {
         "KAlgebra/A-01": set(),
         "KAlgebra/A-02": set(),
-        "Celestia/A-01": {"not_supported"},
+        "Celestia/A-01": set(),
         "GrassGIS/A-01": {"image_data"},
         "ChimeraX/A-01": {"not_supported", "network"},
         "Lean/A-01": {"not_supported"},
