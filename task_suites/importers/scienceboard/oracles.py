@@ -23,7 +23,7 @@ from functools import partial
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.checks.answer import parse_number
-from deskgym.task_suites.importers.scienceboard import grass, texstudio
+from deskgym.task_suites.importers.scienceboard import chimerax, grass, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
@@ -62,7 +62,7 @@ def scripts(task: UpstreamTask) -> Scripts:
     if task.type == "GrassGIS":
         right, wrong_moves = grass.MOVES[task.id]
         return Scripts(_script(right, end), {"a mistake": _script(wrong_moves, end)} | _other_ends(right, end))
-    if task.type == "Celestia":
+    if task.type == "Celestia" or (task.type == "ChimeraX" and not chimerax.asked_in_pymol(task)):
         return Scripts(None, _other_ends([], end))
     if task.type == "ChimeraX":
         return Scripts(_script([], end), _other_ends([], end))

@@ -43,7 +43,9 @@ PROGRAMS = {
     ),
     "grass": Program("GrassGIS", "grass", "apt install grass-gui locales python3-geopandas"),
     "chimerax": Program(
-        "ChimeraX", unsupported="it is not in Debian, and the checks read a dump that ScienceBoard's extension makes"
+        "ChimeraX",
+        "chimerax",
+        "it is not in Debian: get it from its makers, and install ScienceBoard's bundle SessionStates in it",
     ),
     "lean": Program("Lean", unsupported="Debian has no Lean 4, only elan, which downloads toolchains from the network"),
     "code": Program("VS Code", unsupported="Debian has no package of it"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from deskgym.envs.episode import Bursts, FinalState, Screen
 from deskgym.envs.errors import SetupError
@@ -19,6 +20,7 @@ from deskgym.task_suites.importers.scienceboard import (
     blockers,
     celestia,
     chimerax,
+    chimerax_rest,
     grass,
     texstudio,
 )
@@ -40,7 +42,6 @@ _RESOLUTIONS: Sequence[float] = [*KALGEBRA.parts["resolutions"].values()]
 _TABS = ("calculator", "2d", "3d", "dictionary")
 _STYLES = {number: name for name, number in KALGEBRA.parts["styles"].items()}
 _ENDS: dict[str, End] = {"ANS": "answer", "FAIL": "fail", "DONE": "done"}
-_NOTES = {"ChimeraX": (chimerax.NOTE,), "GrassGIS": (grass.NOTE,), "Celestia": (celestia.NOTE,)}
 _DOMAINS = {
     "KAlgebra": "algebra",
     "Celestia": "astronomy",
@@ -68,6 +69,8 @@ def reasons(task: UpstreamTask) -> list[str]:
         return found or celestia.reasons(task)
     if chimerax.asked_in_pymol(task) or grass.on_own_maps(task):
         return found
+    if task.type == "ChimeraX":
+        return found or chimerax_rest.reasons(task)
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
     strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
@@ -87,12 +90,12 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
     played = scripts(task)
     end = _ENDS[task.stop.primitive] if task.stop else "done"
     tests = [Check(_name(item), test) for item in task.evaluate if (test := _test(item, task, mode)) is not None]
-    kind = {"TeXstudio": texstudio, "ChimeraX": chimerax, "GrassGIS": grass, "Celestia": celestia}.get(task.type)
+    kind = _kind(task)
     make = StateEvaluator if mode == "paper" and task.stop is None else Evaluator
     return Task(
         id=task.id,
         instruction=task.instruction,
-        evaluator=make(tests, end, (*task.notes, *_NOTES.get(task.type, ()))),
+        evaluator=make(tests, end, (*task.notes, *([kind.NOTE] if hasattr(kind, "NOTE") else []))),
         solve=played.oracle or partial(_no_oracle, task.id),
         wrong_attempts=played.wrong_attempts,
         hooks=kind.hooks(task) if kind else hooks(task.initialize),
@@ -104,6 +107,13 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
         params={"ans": task.ans, "mode": mode},
         needs=kind.needs(task) if kind else KALGEBRA.all_needs,
     )
+
+
+def _kind(task: UpstreamTask) -> Any:
+    """The module that knows the setup and the checks of the task's program; None for KAlgebra, which this one does."""
+    if task.type == "ChimeraX":
+        return chimerax if chimerax.asked_in_pymol(task) else chimerax_rest
+    return {"TeXstudio": texstudio, "GrassGIS": grass, "Celestia": celestia}.get(task.type)
 
 
 def _no_oracle(task_id: str, screen: Screen) -> Bursts:
@@ -158,6 +168,8 @@ def _test(item: CheckItem, task: UpstreamTask, mode: Mode) -> Test | None:
         return celestia.test(item, task)
     if task.type == "GrassGIS" and item.type == "info":
         return grass.test(item)
+    if task.type == "ChimeraX" and (found := chimerax_rest.test(item)) is not None:
+        return found
     if (found := texstudio.test(item, task)) is not None:
         return found
     if isinstance(item, Plotted) and item.dimensions == 2:

@@ -159,10 +159,10 @@ def test_status(files, copy_of):
         "KAlgebra/A-02": set(),
         "Celestia/A-01": set(),
         "GrassGIS/A-01": {"image_data"},
-        "ChimeraX/A-01": {"not_supported", "network"},
+        "ChimeraX/A-01": {"network"},
         "Lean/A-01": {"not_supported"},
-        "TeXstudio/A-01": {"not_supported"},
-        "Dual/ChimeraX/A-01": {"not_supported", "network"},
+        "TeXstudio/A-01": set(),
+        "Dual/ChimeraX/A-01": {"network"},
         "Raw/Lean/A-01": {"not_supported"},
     }
     (blocker,) = scienceboard.blockers(collection["KAlgebra/A-01"], lambda _: None)
