@@ -5,7 +5,8 @@ from deskgym.task_suites.core.program import Program
 from deskgym.task_suites.programs.grass.checks import CHECKS
 from deskgym.task_suites.programs.grass.macros import MACROS
 from deskgym.task_suites.programs.grass.program import WORLD, open_
-from deskgym.task_suites.programs.grass.state import dump, state
+from deskgym.task_suites.programs.grass.state import state
+from deskgym.task_suites.programs.grass.window import dump
 
 PROGRAM = Program(
     name="grass",

@@ -26,8 +26,8 @@ from deskgym.task_suites.programs.grass.program import (
     in_mapset,
     session_file,
 )
-from deskgym.task_suites.programs.grass.state import dump
 from deskgym.task_suites.programs.grass.state import state as state_of
+from deskgym.task_suites.programs.grass.window import dump
 
 TIMEOUT = 120.0  # seconds
 LIMIT = 64 << 20  # bytes of the agent's maps

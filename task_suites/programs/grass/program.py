@@ -17,6 +17,7 @@ from deskgym.envs.observation.accessible_program import AccessibleProgram, Node
 from deskgym.envs.provision.layers import LayerRecipe
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks.programs import launch
+from deskgym.task_suites.programs.grass.window import LAUNCHED, SOCKET
 
 APP = "wxgui.py"  # in the tree of elements
 PACKAGES = ("grass-gui", "locales", "python3-geopandas")
@@ -27,10 +28,6 @@ OWN = "/opt/deskgym/grass"
 SESSION = f"{OWN}/session"
 """Runs a program in a session of GRASS, as GRASS's own launcher does, but without a terminal."""
 
-LAUNCHED = "session"
-"""The name that the window is launched under."""
-
-SOCKET = "deskgym-grass"
 GISRC = "/home/user/.grass8/gisrc"
 WORKSPACE = "/home/user/.grass8/task.gxw"
 
@@ -110,13 +107,14 @@ def open_(
         mapset: of that location; made if it is not there.
 
     Raises:
-        SetupError: a command failed, or the window did not come up.
+        SetupError: there is no such location or map, a command failed, or the window did not come up.
     """
     machine = setup.machine
     prepare(machine, commands or [], location, mapset)
     machine.put("/home/user/.grass8/wx.json", json.dumps(_settings(*machine.display.size)).encode())
     argv = [SESSION, "/bin/sh", "-c", 'exec /usr/bin/python3 "$GISBASE/gui/wxpython/wxgui.py" "$@"', "wxgui.py"]
     if layers:
+        _require_maps(machine, layers)
         machine.put(WORKSPACE, _workspace(layers).encode())
         argv += ["-w", WORKSPACE]
     launch(
@@ -127,7 +125,10 @@ def open_(
 
 
 def prepare(machine: Machine, commands: Sequence[str], location: str = LOCATION, mapset: str = "PERMANENT") -> None:
-    """Choose a mapset for sessions, and run modules in it. Raises SetupError: one failed."""
+    """Choose a mapset for sessions, and run modules in it; SetupError says what failed or is not there."""
+    there = machine.run(["ls", DATA]).stdout.decode().split()
+    if location not in there:
+        raise SetupError(f"there is no location {location!r} in {DATA}; legal are {', '.join(there)}")
     machine.put(GISRC, session_file(location))
     for command in in_mapset(mapset, commands):
         done = machine.run([SESSION, *shlex.split(command)], timeout=_SLOW)
@@ -164,14 +165,28 @@ def _splash(root: Node | None) -> Node | None:
     return next((each for each in root.children if not each.name and "showing" in each.states), None)
 
 
+def _require_maps(machine: Machine, layers: Sequence[str]) -> None:
+    """The maps are there: GRASS shows a layer without any too."""
+    wanted = {_draws(command)[1]["map"] for command in layers}
+    listed = machine.run([SESSION, "g.list", "-m", "type=raster,vector", "mapset=*"]).stdout.decode().split()
+    if missing := sorted(wanted - {*listed}):
+        raise SetupError(f"there is no map {', '.join(missing)}; legal are {', '.join(sorted(listed))}")
+
+
+def _draws(command: str) -> tuple[str, dict[str, str]]:
+    """The kind of a layer, and the options that draw it."""
+    module, *options = shlex.split(command)
+    values = dict(option.split("=", 1) for option in options if "=" in option)
+    if module not in _KINDS or "map" not in values or len(values) != len(options):
+        raise SetupError(f"{command!r} draws no layer; give a command such as 'd.vect map=countries@PERMANENT'")
+    return module, values
+
+
 def _workspace(layers: Sequence[str]) -> str:
     """A workspace file with these layers."""
     rows: list[str] = []
     for command in layers:
-        module, *options = shlex.split(command)
-        values = dict(option.split("=", 1) for option in options if "=" in option)
-        if module not in _KINDS or "map" not in values or len(values) != len(options):
-            raise SetupError(f"{command!r} draws no layer; give a command such as 'd.vect map=countries@PERMANENT'")
+        module, values = _draws(command)
         parameters = "".join(
             f"<parameter name={quoteattr(name)}><value>{escape(value)}</value></parameter>"
             for name, value in values.items()

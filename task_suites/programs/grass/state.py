@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from deskgym.envs.deadline import Deadline
-from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.machines.base import Machine
-from deskgym.envs.observation.program_channel import ProgramChannel
-from deskgym.task_suites.programs.grass.program import LAUNCHED, SOCKET
-
-TIMEOUT = 40.0  # seconds
-_MODULES = 30.0  # seconds that the modules which the agent started may still take
-_PAUSE = SettlePolicy(quiet_ms=100, cap_ms=300)
-
+from deskgym.task_suites.programs.grass.window import dump
 
 SEEN = 0.1
 """A layer that is less opaque is not seen."""
@@ -52,22 +42,3 @@ def state(machine: Machine) -> dict[str, Any]:
         "centre": [round(region["center_easting"], 2), round(region["center_northing"], 2)],
         "scale": round(told["scale"]), "status": told["status"], "edited": told["edited"], "view": told["view"],
     }  # fmt: skip
-
-
-def dump(machine: Machine) -> dict[str, Any]:
-    """What the window tells, when the modules that were started from it have ended, or have had their time.
-
-    Raises:
-        CheckFailed: it has ended, or somebody else answers.
-    """
-    deadline = Deadline(_MODULES, machine.slowness)
-    while True:
-        try:
-            told = json.loads(ProgramChannel(machine, LAUNCHED).unix(f"\0{SOCKET}", b"", first=True, timeout=TIMEOUT))
-        except (GuestCallError, ValueError) as error:
-            raise CheckFailed(f"GRASS does not answer: {error}") from None
-        if "error" in told:
-            raise CheckFailed(f"GRASS does not answer: {told['error']}")
-        if not (told["busy"] or told["queued"]) or deadline.over:
-            return dict(told)
-        machine.display.perform([], _PAUSE)

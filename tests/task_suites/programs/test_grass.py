@@ -11,9 +11,12 @@ import pytest
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.machines import MachineConfig, create_machine
+from deskgym.envs.provision.layers import layer_paths
+from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs import grass
 from deskgym.task_suites.programs.grass.checks import categories
-from deskgym.task_suites.programs.grass.program import _workspace
+from deskgym.task_suites.programs.grass.program import WORLD, _workspace, open_
 
 SEED = 4
 SITE = Path(grass.__file__).parent / "site" / "sitecustomize.py"
@@ -97,6 +100,27 @@ def test_no_code_but_grass_s_own_runs_in_its_window(file, source, refused):
     done = subprocess.run(run, env=environment | {"DESKGYM_GRASS_SOCKET": f"test-{os.getpid()}"}, capture_output=True)
     assert bool(done.returncode) == refused
     assert (b"only GRASS's own code is run" in done.stderr) == refused
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"location": "mars"},
+            "there is no location 'mars' in .*; legal are natural_earth_dataset, world_latlong_wgs84",
+        ),
+        ({"commands": ["g.region res=x"]}, "'g.region res=x' ended with 1"),
+        (
+            {"layers": ["d.vect map=rivers@PERMANENT"]},
+            "there is no map rivers@PERMANENT; legal are cities@PERMANENT, countries@P",
+        ),
+    ],
+)
+def test_what_grass_cannot_open_is_told(asked, message):
+    config = MachineConfig((1280, 800), memory_mb=2048, layers=layer_paths([WORLD]))
+    with create_machine("sandbox", config) as machine, pytest.raises(SetupError, match=message):
+        open_(Setup(machine), **asked)
 
 
 @pytest.mark.sandbox
