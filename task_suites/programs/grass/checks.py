@@ -64,6 +64,7 @@ def maps(
         f"grass:{right}:{asked}:{commands}", lambda _: _ask(final, right, asked, commands or [], mapset, files or {})
     )
     for command, found, wanted in zip(asked, theirs, ours, strict=True):
+        _require_answer(command, wanted)
         if found.startswith("!"):
             return False, f"{command!r} fails on the agent's maps: {found[1:]}"
         if found != wanted:
@@ -95,6 +96,7 @@ def answer(
     _, (printed,) = final.read_once(
         f"grass:{asked}:{commands}", lambda _: _ask(final, [], [asked], commands or [], mapset)
     )
+    _require_answer(asked, printed)
     right = printed
     if key is not None:
         values = dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
@@ -157,11 +159,18 @@ def features(final: FinalState, map: str, where: str, commands: list[str] | None
     conditions = [shlex.quote(f"where={each}") for each in (where, drawn.get("where", "1=1"))]
     asked = [f"v.db.select -c map={map} columns=cat {condition}" for condition in conditions]
     _, (right, found) = final.read_once(f"grass:{asked}", lambda _: _ask(final, [], asked, commands or [], "PERMANENT"))
+    _require_answer(asked[0], right)
     if found.startswith("!"):
         return False, f"the condition {drawn.get('where')!r} is not one: {found[1:]}"
     cats = categories(found.replace("\n", ",")) & categories(drawn.get("cats") or "1-100000")
     wanted = categories(right.replace("\n", ","))
     return cats == wanted, f"{len(cats)} features are drawn; right are {len(wanted)}, where {where}"
+
+
+def _require_answer(command: str, said: str) -> None:
+    """A command of the evaluator's that fails on its own maps is its mistake."""
+    if said.startswith("!"):
+        raise RuntimeError(f"{command!r} fails on the right maps: {said[1:]}")
 
 
 def categories(text: str) -> set[int]:

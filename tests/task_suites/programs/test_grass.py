@@ -1,5 +1,6 @@
 """GRASS GIS in real sandboxes: its first screen, what its window tells, and agents that try to answer for it."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -77,6 +78,16 @@ def test_categories_are_lists_of_numbers():
 def test_a_workspace_is_written_with_its_layers_from_the_top_on():
     text = _workspace(["d.vect map=a@P where='x<3'", "d.rast map=b@P"])
     assert text.index('name="a@P"') < text.index('name="b@P"') and "<value>x&lt;3</value>" in text
+
+
+def test_a_module_that_fails_or_hangs_on_a_map_says_so():
+    spec = importlib.util.spec_from_file_location("compare", SITE.with_name("compare.py"))
+    compare = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(compare)
+    compare.TIMEOUT = 0.3
+    assert compare.answer({"session": "echo"}, "a 'b  c'") == "a b  c"
+    assert compare.answer({"session": "ls"}, "/none").startswith("!")
+    assert compare.answer({"session": "sleep"}, "9") == "!it took longer than 0.3 s"
 
 
 @pytest.mark.parametrize("command", ["d.legend raster=a", "d.vect", "d.vect -c map=a", "rm -rf /"])

@@ -17,6 +17,7 @@ import sys
 from typing import Any
 
 LIMIT = 60_000  # characters of each answer
+TIMEOUT = 40.0  # seconds
 
 
 def main(task: dict[str, Any]) -> dict[str, list[str]]:
@@ -42,9 +43,11 @@ def main(task: dict[str, Any]) -> dict[str, list[str]]:
 
 def answer(task: dict[str, Any], command: str) -> str:
     """What a command prints."""
-    done = subprocess.run(
-        [task["session"], *shlex.split(command)], capture_output=True, text=True, errors="replace", timeout=60
-    )
+    argv = [task["session"], *shlex.split(command)]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return f"!it took longer than {TIMEOUT:g} s"
     if done.returncode:
         return f"!{done.stderr.strip()[-800:]}"
     return done.stdout.strip()[:LIMIT]
