@@ -267,10 +267,10 @@ def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeyp
     from deskgym.envs.machines import packages
 
     monkeypatch.setattr(packages, "package_versions", lambda names: dict.fromkeys({*names} - {"kalgebra"}))
-    status, out, _ = cli("install", "science", "--dry-run")
+    status, out, _ = cli("install", "kalgebra", "--dry-run")
     assert status == 0 and out.endswith("apt-get install -y --no-install-recommends kalgebra\n")
     monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
-    status, _, err = cli("install", "science", "--yes")
+    status, _, err = cli("install", "kalgebra", "--yes")
     assert status == 1 and "run: sudo apt-get install -y --no-install-recommends kalgebra" in err
     monkeypatch.setattr(packages, "package_versions", dict.fromkeys)
     assert cli("install", "kalgebra")[1] == "all packages of kalgebra are installed\n"  # it has no layers to build
