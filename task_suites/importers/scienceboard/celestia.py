@@ -55,7 +55,10 @@ def open_(setup: Setup) -> None:
         SetupError: it did not come up, or is not ScienceBoard's build.
     """
     launch(setup, [EXECUTABLE, str(PORT)], window="Celestia*", port=PORT, maximize=True, timeout=_SLOW)
-    status, version = ProgramChannel(setup.machine, EXECUTABLE).http(PORT, "/version")
+    try:
+        status, version = ProgramChannel(setup.machine, EXECUTABLE).http(PORT, "/version")
+    except (GuestCallError, ValueError) as error:
+        raise SetupError(f"{EXECUTABLE} does not answer GET /version: {error}") from error
     if status != 200 or version.decode(errors="replace").strip() != VERSION:
         raise SetupError(
             f"{EXECUTABLE} answers {version[:60]!r} to GET /version, not {VERSION}: another build of Celestia"
@@ -79,8 +82,10 @@ def dump(machine: Machine, query: Sequence[Body]) -> dict[str, Any]:
     return dict(told)
 
 
-def test(item: CheckItem, task: UpstreamTask) -> Callable[[FinalState], Outcome]:
-    """What decides about an item: upstream's own lambdas, on the dump."""
+def test(item: CheckItem, task: UpstreamTask) -> Callable[[FinalState], Outcome] | None:
+    """What decides about an ``info``: upstream's own lambdas, on the dump; None for another item."""
+    if item.type != "info":
+        return None
     return dumps.info(item, partial(_dump, query=task.query))
 
 

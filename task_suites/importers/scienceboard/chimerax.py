@@ -37,6 +37,12 @@ def molecules(task: UpstreamTask) -> dict[str, Path | None]:
     return {name: _find(task.file, f"{name}.cif") for name in names}
 
 
+def missing(task: UpstreamTask) -> list[str]:
+    """The molecules that the user's copy lacks, each as a reason."""
+    names = [name for name, file in molecules(task).items() if file is None]
+    return [f"the molecule {name}.cif is not in your copy of ScienceBoard" for name in names]
+
+
 def _find(file: Path, name: str) -> Path | None:
     roots = [file.parents[k] for k in (3, 4) if k < len(file.parents)]  # tasks/VM/ChimeraX/C-01.json, or without tasks
     found = (path for root in roots for folder in _FOLDERS for path in sorted((root / folder).rglob(name)))

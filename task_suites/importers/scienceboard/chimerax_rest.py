@@ -44,9 +44,7 @@ _LIMIT = 64 << 20  # bytes of a session that was written down
 def reasons(task: UpstreamTask) -> list[str]:
     """What of a task deskgym does not do."""
     strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
-    found = [f"deskgym does not do {name!r} in ChimeraX's setup" for name in strange]
-    missing = [name for name, file in chimerax.molecules(task).items() if file is None]
-    return found + [f"the molecule {name}.cif is not in your copy of ScienceBoard" for name in missing]
+    return [*(f"deskgym does not do {name!r} in ChimeraX's setup" for name in strange), *chimerax.missing(task)]
 
 
 def needs(task: UpstreamTask) -> Needs:
@@ -126,7 +124,7 @@ def _states(machine: Machine) -> dict[str, Any]:
     return told
 
 
-def test(item: CheckItem) -> Callable[[FinalState], Outcome] | None:
+def test(item: CheckItem, task: UpstreamTask) -> Callable[[FinalState], Outcome] | None:
     """What decides about one of its own kinds of items; None for another one."""
     decide = {"states": _decide_states, "info": _decide_info, "file": _decide_file}.get(item.type)
     return None if decide is None else partial(decide, item=item)

@@ -77,8 +77,10 @@ def hooks(task: UpstreamTask) -> list[Hook]:
     return [Hook("open", partial(GRASS.hooks["grass.open"], layers=layers, location=locations[-1]))]
 
 
-def test(item: CheckItem) -> Callable[[FinalState], Outcome]:
-    """What decides about an item: upstream's own lambdas, on a dump like that of upstream's own GRASS."""
+def test(item: CheckItem, task: UpstreamTask) -> Callable[[FinalState], Outcome] | None:
+    """What decides about an ``info``: upstream's own lambdas, on a dump like upstream's; None for another item."""
+    if item.type != "info":
+        return None
     return dumps.info(item, _dump)
 
 

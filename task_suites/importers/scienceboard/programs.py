@@ -122,9 +122,7 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
     found: list[Blocker] = []
     if chimerax.asked_in_pymol(task):
         needed = ["pymol"]
-        for name, file in chimerax.molecules(task).items():
-            if file is None:
-                found.append(Blocker("image_data", f"the molecule {name}.cif is not in your copy of ScienceBoard"))
+        found.extend(Blocker("image_data", reason) for reason in chimerax.missing(task))
     for launcher in needed:
         program = PROGRAMS[launcher]
         if program.unsupported:

@@ -164,13 +164,9 @@ def _name(item: CheckItem) -> str:
 
 def _test(item: CheckItem, task: UpstreamTask, mode: Mode) -> Test | None:
     """What decides about an item; None where the evaluator's own look at the stop is all that is needed."""
-    if task.type == "Celestia" and item.type == "info":
-        return celestia.test(item, task)
-    if task.type == "GrassGIS" and item.type == "info":
-        return grass.test(item)
-    if task.type == "ChimeraX" and (found := chimerax_rest.test(item)) is not None:
-        return found
-    if (found := texstudio.test(item, task)) is not None:
+    kind = _kind(task)
+    found: Test | None = kind.test(item, task) if hasattr(kind, "test") else None
+    if found is not None:
         return found
     if isinstance(item, Plotted) and item.dimensions == 2:
         return partial(

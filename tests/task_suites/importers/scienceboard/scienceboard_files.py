@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from deskgym.task_suites.importers import scienceboard
+from deskgym.task_suites.importers.scienceboard.tasks import convert, reasons
+
 UPSTREAM = (Path(__file__).parents[4] / "../shared/upstream/scienceboard").resolve()
 GIVEN = sorted(f"KAlgebra/{file.stem}" for file in UPSTREAM.glob("tasks/VM/KAlgebra/*.json"))
 MOLECULES = ["ChimeraX/C-06"]
@@ -22,6 +25,14 @@ installed = pytest.mark.skipif(
 LAUNCH = {"func": "launch", "wait": 2.5, "command": "A=/b /app/bin/kalgebra «PORTLIKE»", "shell": True}
 CURVE = {"type": "eqn", "key": [[1, 1], [2, 4], [3, 5]], "value": {"(1, 1)": True, "(2, 4)": True, "(3, 5)": False}}
 SPHERE = {"type": "eqn", "key": [[2, 0, 0], [1, 1, 1]], "value": {"(2, 0, 0)": True, "(1, 1, 1)": False}}
+
+
+def says_what_to_install(task: scienceboard.UpstreamTask, message: str, note: str) -> None:
+    """A task of a program that an adapter is for: where that is missing it says so, and its verdicts have a note."""
+    (blocker,) = scienceboard.blockers(task, lambda _: None)
+    assert blocker.kind == "not_installed" and message in blocker.reason
+    assert scienceboard.blockers(task, lambda _: "/opt/program") == () and reasons(task)
+    assert note in convert(task, "corrected").evaluator.notes  # type: ignore[attr-defined]
 
 
 def file_of(*evaluate: Any, setup: Any = (), program: str = "KAlgebra", **more: Any) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 import json
 
 import pytest
-from scienceboard_files import UPSTREAM, given
+from scienceboard_files import UPSTREAM, given, says_what_to_install
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import SetupError
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.task_suites.core.task import Setup
-from deskgym.task_suites.importers.scienceboard import blockers, celestia, load
+from deskgym.task_suites.importers.scienceboard import celestia, load
 from deskgym.task_suites.importers.scienceboard.task import Body
-from deskgym.task_suites.importers.scienceboard.tasks import convert, reasons
+from deskgym.task_suites.importers.scienceboard.tasks import convert
 
 # A window and ``GET /version``, ``POST /dump``: what it tells is in a file; bodies that are asked for are told of.
 SERVER = """#!/usr/bin/python3
@@ -25,6 +25,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, text):
         self.send_response(200); self.end_headers(); self.wfile.write(text.encode())
     def do_GET(self):
+        if open("/home/user/version").read() == "silent":
+            return
         self.answer(open("/home/user/version").read() if self.path == "/version" else "")
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -57,11 +59,7 @@ def judged(machine, task_id: str) -> tuple[bool, str]:
 
 @given
 def test_where_its_build_is_not_installed_its_tasks_say_so():
-    task = load(UPSTREAM)["Celestia/A-01"]
-    (blocker,) = blockers(task, lambda _: None)
-    assert blocker.kind == "not_installed" and "build ScienceBoard's own Celestia" in blocker.reason
-    assert blockers(task, lambda _: "/opt/celestia-qt6") == () and reasons(task)
-    assert celestia.NOTE in convert(task, "corrected").evaluator.notes
+    says_what_to_install(load(UPSTREAM)["Celestia/A-01"], "build ScienceBoard's own Celestia", celestia.NOTE)
 
 
 @pytest.mark.sandbox
@@ -83,6 +81,16 @@ def test_the_dump_decides_by_upstream_s_lambdas_and_tells_of_the_bodies_asked_fo
         machine.guest.call("end_others", keep=[])
     solved, why = judged(machine, "Celestia/A-01")
     assert not solved and "Celestia does not answer" in why
+
+
+@pytest.mark.sandbox
+def test_a_program_without_such_a_server_is_refused(machine):
+    machine.put("/home/user/version", b"silent")
+    try:
+        with pytest.raises(SetupError, match="does not answer GET /version"):
+            celestia.open_(Setup(machine))
+    finally:
+        machine.guest.call("end_others", keep=[])
 
 
 @pytest.mark.sandbox

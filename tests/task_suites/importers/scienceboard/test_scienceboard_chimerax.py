@@ -1,9 +1,10 @@
 """The adapter to ChimeraX's REST server, against a minimal server of our own that speaks its protocol."""
 
 import json
+from pathlib import Path
 
 import pytest
-from scienceboard_files import UPSTREAM, given
+from scienceboard_files import UPSTREAM, given, says_what_to_install
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.evaluator import CheckFailed
@@ -11,9 +12,9 @@ from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.importers.lambdas import compile_lambda
-from deskgym.task_suites.importers.scienceboard import blockers, chimerax_rest, load
+from deskgym.task_suites.importers.scienceboard import chimerax_rest, load
 from deskgym.task_suites.importers.scienceboard.check_items import CheckItem
-from deskgym.task_suites.importers.scienceboard.tasks import convert, reasons
+from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 # A window and ``GET /run?command=...``: notes every command; ``states`` copies a file, ``info`` says a text's lines.
 SERVER = """#!/usr/bin/python3
@@ -44,6 +45,10 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 window = Gtk.Window(title="UCSF ChimeraX"); window.set_default_size(400, 300); window.show_all(); Gtk.main()
 """
+TASK = UpstreamTask(
+    id="ChimeraX/X-01", split="VM", file=Path("X-01.json"), type="ChimeraX", sort="VM", steps=5, instruction="",
+    version="0.1",
+)  # fmt: skip
 ROOT = "models.(1,)"
 SESSION = {f"{ROOT}._name": "2olx", f"{ROOT}.count": 12, f"{ROOT}.on": False, f"{ROOT}.place": "[[1. 0.]]"}
 
@@ -66,7 +71,7 @@ def decided(machine, kind: str, **values) -> tuple[bool, str]:
         name: compile_lambda(value, arity=arity[name]) if str(value).startswith("lambda") else value
         for name, value in values.items()
     }
-    test = chimerax_rest.test(CheckItem(type=kind, values=made))
+    test = chimerax_rest.test(CheckItem(type=kind, values=made), TASK)
     assert test is not None
     return test(FinalState(machine, stop="done", acted=True))
 
@@ -74,10 +79,7 @@ def decided(machine, kind: str, **values) -> tuple[bool, str]:
 @given
 def test_where_it_is_not_installed_its_tasks_say_so():
     task = load(UPSTREAM)["ChimeraX/A-04"]
-    (blocker,) = blockers(task, lambda _: None)
-    assert blocker.kind == "not_installed" and "SessionStates" in blocker.reason
-    assert blockers(task, lambda _: "/opt/chimerax") == () and reasons(task)
-    assert chimerax_rest.NOTE in convert(task, "corrected").evaluator.notes
+    says_what_to_install(task, "SessionStates", chimerax_rest.NOTE)
     assert chimerax_rest._commands(task) == ["log clear", "open /home/user/Downloads/3ppd.cif", "turn y 1"]
 
 
@@ -128,4 +130,4 @@ def test_what_info_notes_and_what_is_in_a_file_decide(machine):
     machine.put("/home/user/log.html", b"<b>finished</b>")
     assert decided(machine, "file", key="/home/user/log.html", value="finished")[0]
     assert not decided(machine, "file", key="/home/user/log.html", value="failed")[0]
-    assert chimerax_rest.test(CheckItem(type="stop", values={})) is None
+    assert chimerax_rest.test(CheckItem(type="stop", values={}), TASK) is None
