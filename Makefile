@@ -59,8 +59,9 @@ test-all: setup-test  ## all the tests
 	$(BIN)/python -m pytest
 
 proofs: setup-test  ## play what has no valid proof, of all suites; commit the ledgers that it writes
-	@for tasks in task_suites/*/tasks task_suites/*/dialogues; do suites="$$suites $$(basename $$(dirname $$tasks))"; done; \
-	for suite in $$suites; do $(BIN)/deskgym verify $$suite --workers 2 --retry || failed=1; done; exit $${failed:-0}
+	@for tasks in task_suites/*/tasks task_suites/*/dialogues task_suites/*/demonstrations; do suites="$$suites $$(basename $$(dirname $$tasks))"; done; \
+	for suite in $$suites "science --interface gui"; do $(BIN)/deskgym verify $$suite --workers 2 --retry || failed=1; done; \
+	exit $${failed:-0}
 
 check: $(VENV)/.installed-dev  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -38,9 +38,9 @@ class ConstantAgent:
         """Remember whom to answer."""
         inner = env.unwrapped
         form = inner.actions.name if isinstance(inner, MachineEnv) else ""
-        if not isinstance(inner, MachineEnv) or form not in ("code", "computer"):
+        if not isinstance(inner, MachineEnv) or form not in ("code", "computer", "answer"):
             what = type(inner).__name__ + (f" with {form} actions" if form else "")
-            raise TypeError(f"ConstantAgent plays a MachineEnv with code or computer actions, got a {what}")
+            raise TypeError(f"ConstantAgent plays a MachineEnv with code, computer or answer actions, got a {what}")
         self._env = inner
 
     def act(self, observation: Any) -> Any:
@@ -48,7 +48,9 @@ class ConstantAgent:
         if self._env is None:
             raise gymnasium.error.ResetNeeded("call reset() before act()")
         text = unanswerable(asked(self._env)) if self.answer == UNANSWERABLE else self.answer
-        return f"ANS {text}" if self._env.actions.name == "code" else Action("answer", text=text)
+        if self._env.actions.name == "computer":
+            return Action("answer", text=text)
+        return text if self._env.actions.name == "answer" else f"ANS {text}"
 
 
 def asked(env: MachineEnv) -> str:

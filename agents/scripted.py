@@ -11,6 +11,7 @@ from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import DeskgymError, TaskError, near
 from deskgym.envs.machine_env import MachineEnv
 from deskgym.envs.options import checked
+from deskgym.envs.text_space import UnicodeText
 from deskgym.task_suites.core.verify.attacks import Attackable, Target
 from deskgym.task_suites.core.verify.attacks.inside.processes import BROKEN, GOT_IN
 from deskgym.task_suites.core.verify.inputs import Mutable
@@ -130,8 +131,8 @@ class AttackAgent(ScriptAgent):
         attacks = suite.attacks(task) if isinstance(suite, Attackable) else {}
         if self.name not in attacks:
             raise TaskError(f"no attack {self.name!r} on {task.id!r}; legal are {', '.join(attacks) or 'none'}")
-        if env.actions.name != "code":
-            raise TaskError(f"attacks are code actions; the environment has action={env.actions.name!r}")
+        if not isinstance(env.action_space, UnicodeText):
+            raise TaskError(f"attacks are texts; the environment has action={env.actions.name!r}")
         texts: Iterator[str] = attacks[self.name](Target(task, suite), env.attempt)
         return texts
 

@@ -17,7 +17,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import MachineError
 from deskgym.envs.vector_env import DesktopVectorEnv
 
-DATA, SCIENCE = "deskgym/DataEngineering-v0", "deskgym/Science-v0"
+DATA, SCIENCE, BPM = "deskgym/DataEngineering-v0", "deskgym/Science-v0", "deskgym/BPM-v0"
 SIZE = (1280, 720)
 PREPARED = 120.0  # seconds within which the pool has the next desktop ready
 RESTED = 3.0
@@ -45,6 +45,7 @@ class Case:
         step: limit in ms of a step.
         large: its tasks are measured in a vector too.
         env: the id of the environment of its suite.
+        memory: limit in MiB.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Case:
     step: float
     large: bool = False
     env: str = DATA
+    memory: float = 3072
 
 
 CASES = {
@@ -69,6 +71,16 @@ CASES = {
     "pymol": Case("PyMOL", "pymol/represent", ("a", "backspace"), 4000, 60, env=SCIENCE),
     "kstars": Case("KStars", "kstars/find", ("left", "right"), 4000, 60, env=SCIENCE),
     "grass": Case("GRASS GIS", "grass/where", ("f10", "escape"), 4000, 60, env=SCIENCE),
+    "labplot": Case("LabPlot", "labplot/scale", ("down", "up"), 4000, 60, env=SCIENCE),
+    "stellarium": Case("Stellarium", "stellarium/find", ("left", "right"), 8000, 300, env=SCIENCE),
+    "pspp": Case("PSPP", "pspp/weight", ("down", "up"), 4000, 60, env=SCIENCE),
+    "helpdesk": Case("django-helpdesk in Chromium", "helpdesk/assign", ("tab",), 2500, 80, env=BPM, memory=700),
+    "shop": Case("django-oscar in Chromium", "shop/status", ("tab",), 2500, 80, env=BPM, memory=700),
+    "forum": Case("Spirit in Chromium", "forum/reply", ("tab",), 2500, 80, env=BPM, memory=700),
+    "tracker": Case("Trac in Chromium", "tracker/comment", ("tab",), 2500, 80, env=BPM, memory=700),
+    "website": Case("Wagtail in Chromium", "website/retitle", ("tab",), 2500, 80, env=BPM, memory=700),
+    "erp": Case("Tryton in Chromium", "erp/cancel", ("tab",), 2500, 80, env=BPM, memory=700),
+    "across": Case("two applications in Chromium", "across/announce", ("tab",), 3000, 80, env=BPM),
 }
 QUICK = ("terminal",)
 
@@ -110,7 +122,7 @@ def _measure_program(part: Part, name: str, case: Case) -> None:
     part.limit(f"{case.title}: reset on the spot, companion up", case.reset, f"{name}/reset")
     part.limit(f"{case.title}: pooled reset", 50, f"{name}/pooled")
     part.limit(f"{case.title}: settled step, screenshot + elements", case.step, f"{name}/step")
-    part.limit(f"{case.title}: memory of the desktop and its companions", 3072, f"{name}/memory")
+    part.limit(f"{case.title}: memory of the desktop and its companions", case.memory, f"{name}/memory")
     part.facts.setdefault("slower", {})[name] = 1 + 1000 * SLEPT / part.rows[f"{name}/reset"].median
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 WAIT = 900.0
 """Seconds to wait for another program, such as unattended-upgrades, to give apt's locks back."""
 _EVERY = 10.0  # seconds between two lines of progress
+_BEFORE = 4  # lines that are told of an error: a script of a package says why it fails before dpkg does
 _HELD = re.compile(r"Could not get lock .*|.*locked by another process.*")
 _STATUS = re.compile(r"(?:pm|dl)status:[^:]*:([\d.]+):(.*)")
 
@@ -54,10 +55,13 @@ def install(packages: Sequence[str], wait: float = WAIT) -> None:
 def _run(command: list[str]) -> str:
     """Run apt-get, and tell how far it is; returns the line that says that another program holds a lock, or ""."""
     environment = ("DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
-    argv = ["env", *environment, "apt-get", "-qq", "-o", "APT::Status-Fd=1", "-o", "Dpkg::Use-Pty=0", *command]
+    options = ("-qq", "-o", "APT::Status-Fd=9", "-o", "Dpkg::Use-Pty=0")
+    # apt-get does not hand on the file of its status: with 1, packages' scripts have no stdout, and some fail for that
+    argv = ["sh", "-c", 'exec "$@" 9>&1', "apt-get", "env", *environment, "apt-get", *options, *command]
     if os.geteuid() != 0:
         argv = ["sudo", *argv]
     last: deque[str] = deque(maxlen=20)
+    errors: list[str] = []
     told = time.monotonic()
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as apt:
         assert apt.stdout is not None  # it is a pipe
@@ -65,13 +69,15 @@ def _run(command: list[str]) -> str:
             status = _STATUS.match(line)
             if status is None:
                 last.append(line.strip())
+                if line.startswith(("E: ", "dpkg: error")):
+                    errors += [each for each in list(last)[-_BEFORE:] if each not in errors]
             elif time.monotonic() - told > _EVERY:
                 told = time.monotonic()
                 _tell(f"{float(status[1]):3.0f} %  {status[2].strip()}")
     held = next((found[0] for line in last if (found := _HELD.search(line))), "")
     if apt.returncode and not held:
-        errors = [line for line in last if line.startswith(("E: ", "dpkg: error"))] or list(last)
-        raise AptError(f"apt-get {' '.join(command)} failed with status {apt.returncode}: {'; '.join(errors)}")
+        said = "; ".join(errors or last)
+        raise AptError(f"apt-get {' '.join(command)} failed with status {apt.returncode}: {said}")
     return held if apt.returncode else ""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from deskgym.envs.options import Seconds, check_option, checked
+from deskgym.envs.options import Seconds, UnknownArgument, check_option, checked
 from deskgym.task_suites.suites import ENTRIES
 
 MAX_ELEMENTS = 512
@@ -51,7 +51,7 @@ def make_env(
         source: take the tasks from a copy of a published benchmark, such as ``"scienceboard"``.
         source_path: the folder of that copy.
         mode: ``"corrected"`` mends the benchmark's known-bad reference solutions and says so in the verdict,
-            ``"paper"`` keeps them.
+            ``"paper"`` keeps them. Of our own suites ``procedures`` and ``table_analysis`` know it too.
         task: see ``DesktopEnv``.
         split: ``"train"``, ``"test"`` or None for both.
         options: those of the suite, such as ``instruction="verbose"``, which tells the steps too, or
@@ -59,20 +59,36 @@ def make_env(
             analysis ``TableAnalysisEnv``.
 
     Raises:
-        TaskError: the suite, the source or the task is unknown.
+        TaskError: the suite, the source or the task is unknown, or ``mode`` would make no difference.
         MachineError: a program of the tasks is not installed; the message says how to install it.
     """
     from deskgym.envs.episode import KnowsNeeds
+    from deskgym.envs.errors import TaskError, near
     from deskgym.envs.needs import NO_NEEDS
     from deskgym.task_suites import find_entry, import_place, load_suite, option_names
+    from deskgym.task_suites.arguments import check_mode, other_interface, suite_of
 
+    suite = find_entry(suite).by_action.get(str(options.get("action")), suite)
+    suite = suite_of(suite, task, source)
     of_suite = {name: options.pop(name) for name in option_names() if name in options}
     tasks = load_suite(suite, source=source, source_path=source_path, mode=mode, **of_suite)
-    entry = find_entry(suite)
-    needs = tasks.needs(task, split) if isinstance(tasks, KnowsNeeds) else NO_NEEDS
+    entry = find_entry(suite, source)
+    check_mode(entry, source, mode)
+    try:
+        needs = tasks.needs(task, split) if isinstance(tasks, KnowsNeeds) else NO_NEEDS
+    except TaskError as error:
+        if task is None or source is not None:
+            raise
+        raise other_interface(suite, task, of_suite.get("interface")) or error from None
     if needs.elements and entry.display:  # the space must hold what any of the tasks shows
         options.setdefault("max_elements", max(MAX_ELEMENTS, needs.elements))
-    env: MachineEnv = import_place(entry.env)(tasks, task=task, split=split, **options)
+    try:
+        env: MachineEnv = import_place(entry.env)(tasks, task=task, split=split, **options)
+    except UnknownArgument as error:
+        options_there = {**entry.options, **entry.importer_options.get(source or "", {})}
+        of_tasks = ("source", "source_path", "mode", *options_there)
+        close = "".join(near(name, of_tasks) for name in options if f"argument {name!r}" in str(error))
+        raise UnknownArgument(f"{error}; of the tasks also {', '.join(of_tasks)}{close}") from None
     env.manager.builder.check_installed(needs)
     return env
 

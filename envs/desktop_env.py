@@ -37,6 +37,8 @@ from deskgym.envs.time_limit import ends_with_this_step
 ACTIONS = ("computer", "code", "discrete")
 LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
 """How the last action is waited for: the evaluator must see all that it brings about."""
+NEXT_FRAME_MS = 300.0
+"""Within which a program that never rests shows what was done."""
 MOST_ELEMENTS = 1 << 20
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
@@ -110,6 +112,11 @@ class DesktopEnv(MachineEnv):
         EzPickle.__init__(self, suite, **arguments)  # a pickle is the arguments: it never holds a running machine
         if max_elements > MOST_ELEMENTS:
             raise ValueError(f"max_elements={max_elements}; legal are at most {MOST_ELEMENTS}")
+        if action == "code" and getattr(suite, "gui_only", False):
+            raise ValueError(
+                "action='code' with interface='gui', whose tasks are for mouse and keyboard: legal are 'computer' and "
+                "'discrete'; the wrapper GuiOnly takes programs of mouse and keyboard calls, in the tasks as they are"
+            )
         self.screen_size = legal_screen_size(screen_size)
         actions = _action_form(action, self.screen_size, discrete, max_elements)
         if observation is None:
@@ -315,9 +322,11 @@ class DesktopEnv(MachineEnv):
         return NO_NEEDS if self.episodes.task is None else needs_of(self.episodes.task)
 
     def _policy(self, policy: SettlePolicy) -> SettlePolicy:
-        """The same for the task's programs, which may never rest."""
+        """The same for the task's programs, which may never rest: those paint a few times a second, so late."""
         motion = self._needs.motion
-        return policy if motion is None else replace(policy, motion=max(motion, policy.motion))
+        if motion is None:
+            return policy
+        return replace(policy, motion=max(motion, policy.motion), first_ms=max(NEXT_FRAME_MS, policy.first_ms))
 
     @staticmethod
     def _perform(machine: Machine, request: StepRequest) -> StepReport:

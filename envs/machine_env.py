@@ -191,6 +191,10 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
     def _frame(self) -> NDArray[np.uint8]:
         """What ``render`` gives. Raises MachineError."""
 
+    def picture(self) -> NDArray[np.uint8] | None:
+        """What a recording shows of an episode without a screen; None where there is nothing to see."""
+        return None
+
     def _show(self) -> None:
         """Bring the window up to date, where there is one. Raises MachineError."""
         if self._window is not None:

@@ -25,7 +25,7 @@ class Needs(CheckedFields):
         elements: rows of accessible elements that a reading may have.
         element_deadline: seconds that a reading of the elements may take.
         motion: the part of the screen, up to 1, in which things move by themselves, so that a step does not wait for
-            them; see ``docs/settling.md``.
+            them, and up to 300 ms for what was done to show; see ``docs/settling.md``.
         locale: of what is started in the session, such as ``"en_US.UTF-8"``.
         clock: the time that it is there when the setup begins, in ISO 8601, such as ``"2024-05-01T09:00"``.
         layers: recipes of the prepared layers that lie under the machine's files, tool environments among them; frozen

@@ -59,6 +59,6 @@ class Window:
             where = " and ".join(f"{name}={os.environ.get(name)!r}" for name in ("DISPLAY", "WAYLAND_DISPLAY"))
             raise ValueError(
                 f"render_mode='human' needs a display for its window, and {where} give none ({error}); legal without "
-                "one are None and 'rgb_array', and `deskgym run --live` shows episodes in a browser"
+                "one are None and 'rgb_array', and `deskgym view --live` shows running machines in a browser"
             ) from None
         return display

@@ -22,14 +22,16 @@ HERE = Path(__file__).parent
 SUITES = tuple(entry.name for entry in suites.ENTRIES)
 """The suites, by the names that the command line uses."""
 
-SOURCES = tuple(source for entry in suites.ENTRIES for source in entry.importers)
+SOURCES = tuple(dict.fromkeys(source for entry in suites.ENTRIES for source in entry.importers))
 """The published benchmarks whose task files can be loaded from a folder of the user's."""
 
 MODES = ("corrected", "paper")
 
 
-def find_entry(name: str) -> SuiteEntry:
+def find_entry(name: str, source: str | None = None) -> SuiteEntry:
     """What the registry says of a suite, or of a folder of task files of the user's own.
+
+    Where another suite plays the tasks of a published benchmark, ``source`` gives that one.
 
     A folder is like the suite that one of its files names under ``suite``, or whose task files have the same keys. It
     may use all programs, those in its own folder ``programs`` too.
@@ -39,7 +41,8 @@ def find_entry(name: str) -> SuiteEntry:
     """
     for entry in suites.ENTRIES:
         if entry.name == name:
-            return entry
+            other = entry.by_source.get(source or "")
+            return find_entry(other) if other else entry
     if not os.path.isdir(name):
         legal = [entry.name for entry in suites.ENTRIES]
         raise TaskError(
@@ -96,7 +99,7 @@ def load_suite(
     Raises:
         TaskError: no such suite, source or option, or the suite has no tasks yet.
     """
-    entry = find_entry(name)
+    entry = find_entry(name, source)
     if mode not in MODES:
         raise TaskError(f"mode={mode!r}; legal are 'corrected' and 'paper'")
     legal = entry.options if source is None else entry.importer_options.get(source, {})
@@ -108,13 +111,21 @@ def load_suite(
     return import_place(entry.load)(entry, mode=mode, **given)  # type: ignore[no-any-return]
 
 
-def load_task_files(entry: SuiteEntry, mode: str, instruction: str = "abstract") -> TaskSuite:
+def load_task_files(
+    entry: SuiteEntry,
+    mode: str,
+    instruction: str = "abstract",
+    interface: str = "any",
+    kind: type[TaskSuite] | None = None,
+) -> TaskSuite:
     """The tasks of a suite's task files: the registry's ``load`` for most suites. ``mode`` makes no difference.
 
     Args:
         entry: of the suite.
         mode: of published benchmarks.
         instruction: ``"verbose"`` adds a task's ``verbose`` steps to its instruction.
+        interface: ``"gui"`` closes the command lines of programs; those tasks' ids begin with ``gui/``.
+        kind: class of the suite; TaskSuite if left out.
 
     Raises:
         TaskError: the suite has no task files yet.
@@ -126,8 +137,13 @@ def load_task_files(entry: SuiteEntry, mode: str, instruction: str = "abstract")
         built = [other.name for other in suites.ENTRIES if any((HERE / f).is_dir() for f in other.task_folders)]
         raise TaskError(f"suite {entry.name!r} has no tasks yet; built so far: {', '.join(built)}")
     own = [str(folder / "programs") for folder in folders]
-    return TaskSuite(
-        entry.name, folders, programs=entry.programs, program_folders=own, verbose=instruction == "verbose"
+    return (kind or TaskSuite)(
+        entry.name,
+        folders,
+        programs=entry.programs,
+        program_folders=own,
+        verbose=instruction == "verbose",
+        gui_only=interface == "gui",
     )
 
 

@@ -15,6 +15,9 @@ Options = Mapping[str, tuple[str, ...]]
 INSTRUCTIONS: Options = {"instruction": ("abstract", "verbose")}
 """What an agent is told: the task, or the task and the steps that solve it."""
 
+SHOWN = ("all", "intent", "frames", "actions", "frames+procedure", "frames alone")
+"""What is shown of a recorded workflow beside what a task cannot do without: the ablations of WONDERBREAD's paper."""
+
 
 @dataclass(frozen=True)
 class SuiteEntry:
@@ -29,8 +32,10 @@ class SuiteEntry:
         code_scripts: those of them whose oracles run programs: the command line plays them with ``action="code"``.
         env: class of its environments, made with the tasks and the arguments of ``gymnasium.make``.
         display: whether these have a screen.
+        machine: the only kind of machine that they take; "" leaves the choice to the user.
         load: function of this entry, ``mode`` and the ``options`` that gives its own tasks.
         options: arguments of ``load``, by name, with the legal values; the first one is the default.
+        own_modes: whether ``mode`` makes a difference to its own tasks too, not only to a published benchmark's.
         importer_options: the same of an importer's function: published benchmark → options.
         folders: where its task files are, relative to ``task_suites``; ``NAME/tasks`` if left out.
         file_keys: keys by which a user's own task file, which names no ``suite``, is known to be for this one.
@@ -40,6 +45,9 @@ class SuiteEntry:
         grouped_by: by which key of the description it counts what can be played, for a published benchmark.
         commands: further commands of the command line: name → module.
         extra: the extra of this package that its tasks need.
+        by_action: the suite that plays what is asked for with another action: action → suite.
+        by_task: the suite that plays tasks of an id that begins so: what is before its first ``/`` → suite.
+        by_source: the suite that plays the tasks of a published benchmark, where it is another: benchmark → suite.
         check_up: function that yields what ``deskgym doctor`` says of it beside its programs.
     """
 
@@ -50,8 +58,10 @@ class SuiteEntry:
     code_scripts: tuple[str, ...] = ()
     env: str = "deskgym.envs.desktop_env:DesktopEnv"
     display: bool = True
+    machine: str = ""
     load: str = "deskgym.task_suites:load_task_files"
     options: Options = field(default_factory=dict)
+    own_modes: bool = False
     importer_options: Mapping[str, Options] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     file_keys: tuple[str, ...] = ()
@@ -61,6 +71,9 @@ class SuiteEntry:
     grouped_by: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     extra: str = ""
+    by_action: Mapping[str, str] = field(default_factory=dict)
+    by_task: Mapping[str, str] = field(default_factory=dict)
+    by_source: Mapping[str, str] = field(default_factory=dict)
     check_up: str = ""
 
     @property
@@ -68,6 +81,11 @@ class SuiteEntry:
         """Where its task files are, relative to ``task_suites``, or absolute."""
         return self.folders or (f"{self.name}/tasks",)
 
+
+KINDS = (
+    "sop_generation", "sop_improvement", "sop_execution", "segmentation", "validation", "question_answering", "ranking",
+)  # fmt: skip
+"""Of tasks about procedures: WONDERBREAD's six, and procedures that are carried out."""
 
 ENTRIES = (
     SuiteEntry(
@@ -130,21 +148,77 @@ ENTRIES = (
     SuiteEntry(
         name="science",
         gym_id="deskgym/Science-v0",
-        programs=("coqide", "grass", "kalgebra", "kstars", "pymol", "texstudio", "lab_report"),
+        programs=(
+            "coqide",
+            "grass",
+            "kalgebra",
+            "kstars",
+            "labplot",
+            "pspp",
+            "pymol",
+            "stellarium",
+            "texstudio",
+            "lab_report",
+        ),
         importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:suite"},
-        options=INSTRUCTIONS,
+        options={**INSTRUCTIONS, "interface": ("any", "gui")},
         result_tags={
-            "domain": ("algebra", "biochemistry", "gis", "astronomy", "theorem_proving", "documentation"),
+            "domain": (
+                "algebra",
+                "biochemistry",
+                "gis",
+                "astronomy",
+                "theorem_proving",
+                "documentation",
+                "statistics",
+                "data_analysis",
+            ),
             "cross-program": ("cross_program",),
+            "command line closed": ("gui_only",),
         },
+        by_action={"tactic": "proving"},
         file_keys=("instruction", "oracle"),
+    ),
+    SuiteEntry(
+        name="proving",
+        gym_id="deskgym/Proving-v0",
+        programs=("prover", "coqide"),
+        importers={"scienceboard": "deskgym.task_suites.importers.scienceboard.suite:raw_suite"},
+        env="deskgym.task_suites.proving.env:ProverEnv",
+        display=False,
+        load="deskgym.task_suites.proving.suite:suite",
+        options=INSTRUCTIONS,
+        result_tags={"domain": ("theorem_proving",)},
     ),
     SuiteEntry(
         name="bpm",
         gym_id="deskgym/BPM-v0",
-        programs=("chromium", "postgresql", "helpdesk"),
-        importers={"wonderbread": ""},
+        programs=("chromium", "postgresql", "helpdesk", "shop", "forum", "tracker", "website", "erp", "company"),
         options=INSTRUCTIONS,
+        by_source={"wonderbread": "procedures", "demonstrations": "procedures"},
+        by_task=dict.fromkeys(KINDS, "procedures"),
+        commands={"wonderbread": "deskgym.cli.wonderbread"},
+    ),
+    SuiteEntry(
+        name="procedures",
+        gym_id="deskgym/Procedures-v0",
+        importers={
+            "wonderbread": "deskgym.task_suites.importers.wonderbread.material:suite",
+            "demonstrations": "deskgym.task_suites.procedures.suite:demonstration_suite",
+        },
+        env="deskgym.task_suites.procedures.env:ProcedureEnv",
+        display=False,
+        machine="none",
+        load="deskgym.task_suites.procedures.suite:suite",
+        options={"shown": SHOWN},
+        own_modes=True,
+        result_tags={
+            "kind": KINDS,
+        },
+        folders=("procedures/demonstrations",),
+        importer_options={"wonderbread": {"shown": SHOWN}, "demonstrations": {"shown": SHOWN}},
+        extra="procedures",
+        tallies=("tags",),
     ),
     SuiteEntry(
         name="table_analysis",
@@ -154,6 +228,7 @@ ENTRIES = (
         display=False,
         load="deskgym.task_suites.table_analysis.suite:suite",
         options={"episode": ("turn", "dialogue")},
+        own_modes=True,
         folders=("table_analysis/dialogues",),
         file_keys=("turns",),
         columns=(

@@ -1,8 +1,8 @@
 """What all tests share: which need a sandbox or a virtual machine, what CI samples, and what it runs twice.
 
 Tests are skipped where a program, a library, a sandbox or a virtual machine is missing, with the reason; in CI they
-fail. There the slow tests of a random third of the files run, some long tests take a random third of their cases, and a
-test that fails runs once more at the end, alone: what passes then is printed as flaky, and few may.
+fail. There the slow tests of a random sixth of the files run, some long tests take a random third of their cases, and
+a test that fails runs once more at the end, alone: what passes then is printed as flaky, and few may.
 """
 
 import os
@@ -121,7 +121,7 @@ def pytest_collection_modifyitems(config, items):
 def file_is_sampled(item):
     """Whether the slow tests of a test's file run; the same for all of the file, whose fixtures are expensive."""
     seed = os.environ[SAMPLE]
-    return seed == "all" or random.Random(f"{seed} {item.nodeid.partition('::')[0]}").random() < 1 / 3
+    return seed == "all" or random.Random(f"{seed} {item.nodeid.partition('::')[0]}").random() < 1 / 6
 
 
 def pytest_report_header():

@@ -93,6 +93,21 @@ def test_what_fails_is_said_in_apts_words(folders):
         apt.install(["nonesuch"])
 
 
+def test_a_script_of_a_package_may_print_and_what_it_says_is_told_where_it_fails(folders):
+    dpkg, ran = folders / "dpkg.sh", folders / "ran"
+    say = 'echo "what it prints" || exit 3; echo "why it fails" >&2'
+    dpkg.write_text(f"#!/bin/sh\ncase $* in *--configure*) {say}; touch {ran};; *) exit 0;; esac\n")
+    dpkg.chmod(0o755)
+    with (folders / "apt.conf").open("a") as config:
+        config.write(f'Dir::Bin::dpkg "{dpkg}";\n')
+    apt.install(["toy"])
+    assert ran.exists()
+    with dpkg.open("a") as script:
+        script.write('echo "dpkg: error processing package toy (--configure):" >&2; exit 1\n')
+    with pytest.raises(apt.AptError, match="what it prints; why it fails; dpkg: error processing package toy"):
+        apt.install(["toy"])
+
+
 def test_as_a_script_it_installs_nothing_where_nothing_is_missing(tmp_path):
     script = [sys.executable, "-S", "-I", str(ROOT / "deskgym/apt.py")]
     done = subprocess.run([*script, "core"], capture_output=True, text=True, env=os.environ | {"PATH": str(tmp_path)})

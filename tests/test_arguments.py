@@ -40,11 +40,12 @@ ODD = [
 SUITES = {}
 
 
-def suite_once(entry, mode):
+def suite_once(entry, mode, *args, **options):
     """A suite's tasks, read once for all tries."""
-    if entry.name not in SUITES:
-        SUITES[entry.name] = load_task_files(entry, mode)
-    return SUITES[entry.name]
+    key = (entry.name, mode, args, *options.items())
+    if key not in SUITES:
+        SUITES[key] = load_task_files(entry, mode, *args, **options)
+    return SUITES[key]
 
 
 @functools.cache

@@ -162,6 +162,7 @@ NAMED = {  # a generic file, and the program that it knows of, with the reason
     ("envs/machines/doctor/vm.py", "science"): "the same",
     ("envs/evaluation/checks/web.py", "chromium"): "the browser that is looked into where none is named",
     ("task_suites/hooks/browser.py", "chromium"): "the same",
+    ("envs/provision/services.py", "shop"): "an example of a service's name",
 }
 
 

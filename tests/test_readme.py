@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
+from deskgym.cli.main import COMMANDS
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.programs import load_program
 from deskgym.task_suites.suites import ENTRIES
@@ -33,9 +34,17 @@ def test_the_table_of_suites_is_that_of_the_registry():
     wanted = []
     for entry in ENTRIES:
         assert all(load_program(program).title in programs[entry.name] for program in entry.programs)
-        importers = ", ".join(f"`{name}`" + ("" if place else ": not yet") for name, place in entry.importers.items())
+        importers = ", ".join(
+            f"`{name}`" + ("" if place else ": not yet")
+            for name, place in {**entry.importers, **entry.by_source}.items()
+        )
         wanted.append((entry.name, entry.gym_id, str(len(load_suite(entry.name).ids())), importers))
     assert sorted(table) == sorted(wanted)
+
+
+def test_every_command_is_in_the_list_of_commands():
+    listed = set(re.findall(r"^deskgym (\w+)\b", (ROOT / "README.md").read_text(), re.M))
+    assert listed >= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])

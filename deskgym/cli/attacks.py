@@ -88,7 +88,7 @@ def play_attacks(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--machine {arguments.machine}: attacks harm it; legal are machines such as sandbox and qemu")
     if arguments.action not in (None, "code"):
         raise ValueError(f"--action {arguments.action}: attacks are code actions; leave it out")
-    if find_entry(arguments.suite).display:
+    if find_entry(arguments.suite, arguments.source).display:
         arguments.action = "code"
         arguments.observation = arguments.observation or "instruction,feedback"
     attempts, blind, sampled = _attempts(arguments)

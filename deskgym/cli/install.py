@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(SUITES)}; a folder of your own tasks; a program, such as kalgebra; or what machines need: "
         f"{', '.join(ALONE)}",
     )
+    parser.add_argument("more", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     from deskgym.packages import packages
     from deskgym.task_suites.programs import load_program
 
+    if arguments.more:
+        raise ValueError(f"install takes one name at a time, got {' '.join([arguments.suite, *arguments.more])}")
     programs, extra = _wanted(arguments.suite)
     wanted = packages(arguments.suite if arguments.suite in ALONE else "core")
     own = [f"{arguments.suite}/programs"]  # of a folder of task files

@@ -14,7 +14,22 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from deskgym._version import __version__
-from deskgym.cli import bench, demos, doctor, documents, image, install, layers, results, run, tasks, verify, view
+from deskgym.cli import (
+    bench,
+    demos,
+    doctor,
+    documents,
+    image,
+    install,
+    layers,
+    play,
+    record,
+    results,
+    run,
+    tasks,
+    verify,
+    view,
+)
 from deskgym.cli.output import note
 from deskgym.envs.errors import near
 from deskgym.interrupt import STATUS as INTERRUPTED
@@ -26,8 +41,10 @@ COMMANDS = {
     "install": install,
     "tasks": tasks,
     "run": run,
+    "play": play,
     "verify": verify,
     "demos": demos,
+    "record": record,
     "results": results,
     "bench": bench,
     "view": view,
@@ -77,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)
         with warnings.catch_warnings():
             warnings.showwarning = _warn
+            _find_suite(arguments)
             return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
@@ -89,6 +107,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error) or type(error).__name__, FAILED, getattr(error, "problems", ()))
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _find_suite(arguments: argparse.Namespace) -> None:
+    """Go to the suite that plays the task, where that is another one."""
+    if getattr(arguments, "suite", None) and getattr(arguments, "task", None):
+        from deskgym.task_suites.arguments import suite_of
+
+        arguments.suite = suite_of(arguments.suite, arguments.task, getattr(arguments, "source", None))
 
 
 class _Notes(logging.Handler):

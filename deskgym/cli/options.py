@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from deskgym.envs.episode import TaskSource
 
+MACHINE = "sandbox"
 SCREEN = "1920x1080"
 RECORDED = ("screenshot", "elements", "instruction", "feedback")
 """What the command line's environments observe unless told otherwise: what a recording can show."""
@@ -40,42 +41,54 @@ def add_tasks(parser: argparse.ArgumentParser, *, suite_needed: bool = True) -> 
 
 def add_env(parser: argparse.ArgumentParser, *, record: bool = True) -> None:
     """What an environment is made with."""
-    parser.add_argument("--machine", default="sandbox", help="kind of machine (default: sandbox)")
+    parser.add_argument("--machine", default=MACHINE, help=f"kind of machine (default: {MACHINE})")
     code = ", ".join(f"for {source}" for entry in ENTRIES for source in entry.code_scripts)
-    parser.add_argument("--action", help=f"computer (default), code or discrete; without a screen, and {code}, code")
+    parser.add_argument(
+        "--action",
+        help=f"computer (default), code or discrete; without a screen, and {code}, code; for proofs as text, tactic",
+    )
     parser.add_argument(
         "--observation",
         metavar="A,B",
         help=f"parts, with commas (default: {','.join(RECORDED)}; without a screen the environment's own)",
     )
     parser.add_argument("--screen", metavar="WxH", help=f"screen size (default: {SCREEN}), for suites with a screen")
+    add_suite_options(parser)
+    if record:
+        parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
+
+
+def add_suite_options(parser: argparse.ArgumentParser) -> None:
+    """The options of suites and of published benchmarks."""
     for name, legal in option_names().items():
         rest = " or ".join(legal[1:])
         parser.add_argument(
             f"--{name.replace('_', '-')}", help=f"{', '.join(option_owners(name))}: {legal[0]} (default) or {rest}"
         )
-    if record:
-        parser.add_argument("--record", metavar="OUT", help="record each episode into a folder of its own in OUT")
 
 
 def tasks_of(arguments: argparse.Namespace) -> TaskSource:
     """The tasks that the arguments name.
 
     Raises:
-        TaskError: no such suite or source.
+        TaskError: no such suite or source, or a mode that would make no difference.
     """
-    from deskgym.task_suites import load_suite
+    from deskgym.task_suites import find_entry, load_suite
+    from deskgym.task_suites.arguments import check_mode
 
-    return load_suite(
+    tasks = load_suite(
         arguments.suite,
         source=arguments.source,
         source_path=arguments.path,
         mode=arguments.mode,
-        **_suite_options(arguments),
+        **suite_options(arguments),
     )
+    check_mode(find_entry(arguments.suite, arguments.source), arguments.source, arguments.mode)
+    return tasks
 
 
-def _suite_options(arguments: argparse.Namespace) -> dict[str, str]:
+def suite_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """Those that are given."""
     given = {name: getattr(arguments, name, None) for name in option_names()}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -89,14 +102,14 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     from deskgym.task_suites import find_entry
 
-    entry = find_entry(arguments.suite)
+    entry = find_entry(arguments.suite, arguments.source)
     kwargs: dict[str, Any] = {
         "id": entry.gym_id,
         "suite": arguments.suite,
         "split": arguments.split,
-        "machine": arguments.machine,
+        "machine": _machine(arguments, entry.machine),
         "mode": arguments.mode,
-        **_suite_options(arguments),
+        **suite_options(arguments),
     }
     if arguments.source is not None or arguments.path is not None:
         kwargs |= {"source": arguments.source, "source_path": arguments.path}
@@ -116,6 +129,13 @@ def seed_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"seed {text!r}; legal is a whole number from 0 up")
     return int(text)
+
+
+def _machine(arguments: argparse.Namespace, only: str) -> str:
+    """The kind of machine: the suite's only one, or the one that was asked for."""
+    if only and arguments.machine not in (MACHINE, only):
+        raise ValueError(f"--machine {arguments.machine}: the suite {arguments.suite!r} takes {only!r} only")
+    return only or str(arguments.machine)
 
 
 def _size(text: str) -> tuple[int, int]:

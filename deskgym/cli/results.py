@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.output import print_json, print_table
 from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 if TYPE_CHECKING:
+    from deskgym.datasets.procedure_results import KindRow
     from deskgym.datasets.task_results import Row as TaskRow
     from deskgym.datasets.task_results import TaskResults
     from deskgym.task_suites.table_analysis.results import Results
@@ -30,12 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
     from deskgym.datasets.analysis_results import analysis_results, is_analysis
+    from deskgym.datasets.procedure_results import procedure_results
     from deskgym.datasets.task_results import task_results
 
     recordings = find_recordings(arguments.folder)
     turns = [recording for recording in recordings if is_analysis(recording)]
     analysis = analysis_results(turns) if turns else None
     tasks = task_results([recording for recording in recordings if not is_analysis(recording)])
+    procedures = procedure_results(recordings)
     left_out = dict(tasks.left_out)
     for reason, count in (analysis.left_out if analysis else {}).items():
         left_out[reason] = left_out.get(reason, 0) + count
@@ -43,10 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise RecordingError(_nothing(arguments.folder, recordings, left_out))
     if arguments.json:
         data: dict[str, Any] = {} if analysis is None else analysis.to_dict()
+        data |= {"procedures": [asdict(row) for row in procedures]} if procedures else {}
         print_json(data | ({"tasks": tasks.to_dict()} if tasks.episodes else {}) | {"left_out": left_out})
         return 0
     if tasks.episodes:
         _print_tasks(tasks)
+    if procedures:
+        _print_procedures(procedures)
     if analysis is not None and analysis.episodes:
         _print_analysis(analysis)
     for reason, count in left_out.items():
@@ -85,6 +92,15 @@ def _analysis_cells(row: AnalysisRow) -> tuple[object, ...]:
     shares = [_percent(share) for share in (scores.acc_r, scores.acc_se, scores.acc_ser, scores.chance)]
     interval = _interval(scores.low, scores.high)
     return (row.label, scores.intents, _percent(scores.acc), interval, *shares, above, row.errors or "-")
+
+
+def _print_procedures(rows: Sequence[KindRow]) -> None:
+    cells = [
+        (row.kind, row.episodes, f"{row.score:.3f}", row.unreadable or "-",
+         ", ".join(f"{name} {value:.3f}" for name, value in row.metrics.items()) or "-")
+        for row in rows
+    ]  # fmt: skip
+    print_table("answers about procedures", ("", "episodes", "score", "unreadable", "metrics"), cells)
 
 
 def _interval(low: float | None, high: float | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, tasks_of
+from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, suite_options, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.tasks import describe
 
@@ -97,12 +97,22 @@ def matching(arguments: argparse.Namespace) -> list[str]:
     """
     from fnmatch import fnmatchcase
 
+    from deskgym.envs.errors import TaskError
+    from deskgym.task_suites.arguments import other_interface
+
     source = tasks_of(arguments)
     ids = source.ids(arguments.split)
     if arguments.task is None:
         return ids
-    found = [task_id for task_id in ids if fnmatchcase(task_id, arguments.task)]
-    return found or [source.get(arguments.task).id]  # an instance id, or an error that names near matches
+    if found := [task_id for task_id in ids if fnmatchcase(task_id, arguments.task)]:
+        return found
+    try:
+        return [source.get(arguments.task).id]  # an instance id, or an error that names near matches
+    except TaskError as error:
+        if arguments.source is not None:
+            raise
+        interface = suite_options(arguments).get("interface")
+        raise other_interface(arguments.suite, arguments.task, interface) or error from None
 
 
 def _check_named(arguments: argparse.Namespace) -> None:

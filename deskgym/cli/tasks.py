@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from deskgym.cli.options import add_tasks, tasks_of
+from deskgym.cli.options import add_suite_options, add_tasks, suite_options, tasks_of
 from deskgym.cli.output import print_json, print_table
 from deskgym.task_suites import find_entry
 from deskgym.task_suites.suites import ENTRIES
@@ -22,14 +22,15 @@ LONG = 15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """SUITE and where its tasks are from."""
     add_tasks(parser, suite_needed=False)
+    add_suite_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list."""
     if arguments.suite is None:
-        if arguments.split or arguments.source or arguments.path:
-            raise ValueError("--split, --source and --path are of one suite's tasks: name a SUITE")
+        if arguments.split or arguments.source or arguments.path or suite_options(arguments):
+            raise ValueError("--split, --source, --path and suites' options are of one suite's tasks: name a SUITE")
         return _suites(arguments.json)
     source = tasks_of(arguments)
     rows = [describe(source, task_id) for task_id in source.ids(arguments.split)]
@@ -119,8 +120,16 @@ def print_unsupported(reasons: Mapping[str, str]) -> None:
     for task, reason in reasons.items():
         together.setdefault(reason, []).append(task)
     for reason, tasks in together.items():
-        who = ", ".join(tasks) if len(tasks) <= 3 else f"{len(tasks)} tasks, {tasks[0]} to {tasks[-1]}"
+        who = ", ".join(tasks) if len(tasks) <= 3 else f"{len(tasks)} tasks, {', '.join(_by_group(tasks))}"
         print(f"not supported: {who}: {reason}")
+
+
+def _by_group(tasks: Sequence[str]) -> list[str]:
+    """How many tasks there are of each group, by what their ids begin with; the id where it is only one."""
+    groups: dict[str, list[str]] = {}
+    for task in tasks:
+        groups.setdefault(task.partition("/")[0], []).append(task)
+    return [f"{len(group)} of {name}/*" if len(group) > 1 else group[0] for name, group in groups.items()]
 
 
 def _cell(value: object) -> object:

@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--retry", action="store_true", help="play once more, alone, what may be a busy machine's fault"
     )
     instead.add_argument("--mutants", action="store_true", help="play every oracle with a change, which must earn 0")
+    instead.add_argument(
+        "--choices", action="store_true", help="play oracles with those values of choices that no proof has played"
+    )
     instead.add_argument("--attack", action="store_true", help="play the red team's attacks, which must earn 0")
     parser.add_argument("--only", metavar="GLOB", help="with --attack: the attacks of these names")
     instead.add_argument("--blind", action="store_true", help="try rules that choose options without the data")
@@ -69,12 +72,19 @@ def run(arguments: argparse.Namespace) -> int:
     sample = arguments.sample
     if sample is not None and not (0 < sample <= 1 or (arguments.attack and sample > 1 and sample.is_integer())):
         raise ValueError(f"--sample {sample:g}; legal is a share above 0, up to 1; with --attack also a whole number")
+    whole = [f"--{name}" for name in ("check", "mutants", "blind") if getattr(arguments, name)]
+    if sample is not None and whole:
+        raise ValueError(f"--sample {sample:g} beside {whole[0]}; legal is --sample alone, with --choices or --attack")
     if arguments.only is not None and not arguments.attack:
         raise ValueError(f"--only {arguments.only}; legal with --attack")
     if arguments.mutants:
         from deskgym.cli.mutants import play_mutants
 
         return play_mutants(arguments)
+    if arguments.choices:
+        from deskgym.cli.choices import play_choices
+
+        return play_choices(arguments)
     if arguments.attack:
         from deskgym.cli.attacks import play_attacks
 
@@ -113,7 +123,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from deskgym.task_suites.core.verify.ledger import proof_of
 
     source, resets = tasks_of(arguments), arguments.resets or 3
-    ledger = find_ledger(arguments, source)
+    ledger = None if "#" in (arguments.task or "") else find_ledger(arguments, source)  # an instance has no proof
     plan = _plan(arguments, source, ledger)
     if plan.sampled is not None:
         note(f"a sample of {len(plan.attempts)} tasks; the same one: --sample {arguments.sample} --seed {plan.sampled}")
@@ -130,7 +140,7 @@ def _play(arguments: argparse.Namespace) -> int:
     flaky, broken_off = [], ""
     try:
         play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
-        flaky = _retry(arguments, reports, resets, seed, keep) if arguments.retry else []
+        flaky = play_again(arguments, reports, resets, seed, keep) if arguments.retry else []
     except TaskError as error:  # each environment reads the task files: somebody may have changed them meanwhile
         if not reports:
             raise
@@ -138,7 +148,7 @@ def _play(arguments: argparse.Namespace) -> int:
         note(f"broken off; the table has what was played before: {error}")
     whole = arguments.task is None and arguments.split is None and plan.sampled is None and not broken_off
     if ledger is not None and whole:
-        ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged])
+        ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged, *_of_other_interfaces(arguments, ledger)])
     rows = [_row(task, reports[task]) for task, each in plan.attempts.items() if len(reports[task]) == len(each)]
     failed = sum(not row["ok"] for row in rows) + bool(broken_off)
     ok = bool(rows or plan.unchanged) and not failed
@@ -158,11 +168,9 @@ def find_ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | N
     from deskgym.task_suites.core.verify.inputs import Provable
     from deskgym.task_suites.core.verify.ledger import Ledger, ledger_path
 
-    other = [f"--{name}" for name, value in KEPT_WITH.items() if getattr(arguments, name) != value]
-    if arguments.split is not None and arguments.source is None:
-        other.append("--split")  # draws other instances
+    other = _other_options(arguments)
     if other or not isinstance(source, Provable):
-        why = f"played with {', '.join(other)}" if other else "these tasks are not ours"
+        why = f"played with {other}" if other else "these tasks are not ours"
         note(f"no proof is kept or looked up: {why}")
         return None
     ledger = Ledger(ledger_path(arguments.suite, arguments.source))
@@ -170,6 +178,14 @@ def find_ledger(arguments: argparse.Namespace, source: TaskSource) -> Ledger | N
         note(f"no proof is kept: {ledger.path} cannot be written")
         return None
     return ledger
+
+
+def _other_options(arguments: argparse.Namespace) -> str:
+    """The options that are given and with which no proof is kept, with commas."""
+    other = [f"--{name}" for name, value in KEPT_WITH.items() if getattr(arguments, name) != value]
+    if arguments.split is not None and arguments.source is None:
+        other.append("--split")  # draws other instances
+    return ", ".join(other)
 
 
 def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | None) -> Plan:
@@ -240,7 +256,7 @@ def play_attempts(
             each(report)
 
 
-def _retry(
+def play_again(
     arguments: argparse.Namespace,
     reports: dict[str, list[AttemptReport]],
     resets: int,
@@ -271,10 +287,16 @@ def _retry(
 
 def _check(arguments: argparse.Namespace) -> int:
     """Fail where a task has no proof that holds."""
+    from deskgym.task_suites.core.verify.inputs import Provable
+
     source = tasks_of(arguments)
+    if not isinstance(source, Provable):
+        benchmark = getattr(source, "benchmark", arguments.source)
+        whose = f"{benchmark}'s tasks" if benchmark else f"the tasks of {arguments.suite}"
+        raise ValueError(f"{whose} have no ledger; leave out --check")
     ledger, tasks = find_ledger(arguments, source), matching(arguments)
     if ledger is None:
-        raise ValueError("--check reads the ledger; leave out the other options")
+        raise ValueError(f"--check reads the ledger; leave out --check or {_other_options(arguments)}")
     if isinstance(source, Describes):  # a published benchmark has tasks that do not run here
         tasks = [task for task in tasks if source.describe(task).get("supported", True)]
     reasons = {task: reason for task in tasks if (reason := _reason(arguments, source, ledger, task))}
@@ -307,6 +329,14 @@ def _other_versions(source: TaskSource, ledger: Ledger, tasks: set[str]) -> dict
         for name, versions in ledger.proofs[task].other_versions(source.proof_inputs(task)).items():
             counts[f"{name} {versions}"] += 1
     return dict(counts)
+
+
+def _of_other_interfaces(arguments: argparse.Namespace, ledger: Ledger) -> list[str]:
+    """The tasks in the ledger that this verification does not know: variants, or of these the others."""
+    from deskgym.task_suites.core.gui_only import PREFIX
+
+    variants = getattr(arguments, "interface", None) == "gui"
+    return [task for task in ledger.proofs if task.startswith(PREFIX) != variants]
 
 
 def _row(task: str, reports: Sequence[AttemptReport]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from deskgym.wrappers.recording.recording import Recording
 ACTION_COUNTS = ("<5", "5-15", ">15")
 """Spider2-V's groups, by the number of actions that an expert took."""
 
+BUDGETS = {"up to 5": 5.0, "6 to 10": 10.0, "11 to 15": 15.0, "above 15": float("inf")}
+"""ScienceBoard's difficulty, which is a task's step limit: easy, medium, hard and open (Table 2 of its paper)."""
 _TEXTS = {"instruction", "feedback"}  # no observations of the screen
 
 
@@ -31,6 +33,7 @@ class Played:
         instruction: ``"abstract"`` or ``"verbose"``: what the agent was told.
         actions: how many an expert took; None where nobody counted.
         difficulty: ``"easy"``, ``"medium"`` or ``"hard"``.
+        budget: the task's step limit, in responses; None in recordings that do not tell it.
         solved: whether its score is 1.
         score: in [0, 1].
         steps: actions that were taken.
@@ -43,6 +46,7 @@ class Played:
     instruction: str
     actions: int | None
     difficulty: str
+    budget: int | None
     solved: bool
     score: float
     steps: int
@@ -126,6 +130,7 @@ def played_of(recording: Recording) -> Played | str:
         instruction=str(made.get("instruction") or ("verbose" if "verbose" in tags else "abstract")),
         actions=count if isinstance(count, int) else None,
         difficulty=str(task.get("difficulty", "")),
+        budget=budget if isinstance(budget := task.get("max_steps"), int) else None,
         solved=outcome == "solved",
         score=score,
         steps=int(recording.steps[-1].get("step", 0)),
@@ -149,6 +154,8 @@ def _tables(played: Sequence[Played]) -> list[tuple[str, tuple[Row, ...]]]:
     counted = [it for it in played if it.actions is not None]
     tables.append(("by an expert's actions", _rows(counted, ACTION_COUNTS, _action_count)))
     tables.append(("by difficulty", _rows(played, ("easy", "medium", "hard"), lambda it: it.difficulty)))
+    budgeted = [it for it in played if it.budget is not None]
+    tables.append(("by step budget", _rows(budgeted, tuple(BUDGETS), _budget)))
     return tables
 
 
@@ -166,6 +173,10 @@ def _tag_tables(played: Sequence[Played]) -> dict[str, tuple[str, ...]]:
 def _action_count(episode: Played) -> str:
     count = episode.actions or 0
     return ACTION_COUNTS[0] if count < 5 else ACTION_COUNTS[1] if count <= 15 else ACTION_COUNTS[2]
+
+
+def _budget(episode: Played) -> str:
+    return next(label for label, most in BUDGETS.items() if (episode.budget or 0) <= most)
 
 
 def _rows(played: Sequence[Played], labels: Sequence[str], label: Callable[[Played], str]) -> tuple[Row, ...]:

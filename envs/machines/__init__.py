@@ -18,6 +18,7 @@ MACHINES = {
     "process": "deskgym.envs.machines.process.machine:ProcessMachine",
     "vnc": "deskgym.envs.machines.vnc.machine:VncMachine",
     "fake": "deskgym.envs.machines.fake.machine:FakeMachine",
+    "none": "deskgym.envs.machines.none.machine:NoMachine",
 }
 """Kind → where its class is; imported only when it is asked for."""
 

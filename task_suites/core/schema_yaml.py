@@ -58,6 +58,9 @@ class TaskFileError(TaskError):
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(map(str, self.problems)))
 
+    def __reduce__(self) -> tuple[type[TaskFileError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)  # else it would be made anew of its text, where a worker raised it
+
 
 @dataclass
 class Document:

@@ -16,6 +16,7 @@ from deskgym.envs.errors import TaskError
 from deskgym.envs.evaluation.calls import unknown
 from deskgym.envs.needs import Needs
 from deskgym.envs.options import checked
+from deskgym.task_suites.core.gui_only import gui_only
 from deskgym.task_suites.core.registry import Functions, Registry
 from deskgym.task_suites.core.schema import load_folders
 from deskgym.task_suites.core.task import Task
@@ -148,6 +149,7 @@ class TaskSuite(SeededTasks[Task]):
         functions: ``function(**arguments)``, for derived parameters and constraints.
         readers: ``reader(machine, **arguments)``, for the ``state`` check.
         verbose: instructions tell the task's ``verbose`` steps, too.
+        gui_only: the command lines of programs are closed; see ``deskgym.task_suites.core.gui_only``.
     """
 
     @checked
@@ -164,8 +166,9 @@ class TaskSuite(SeededTasks[Task]):
         functions: Functions | None = None,
         readers: Functions | None = None,
         verbose: bool = False,
+        gui_only: bool = False,
     ) -> None:
-        self.name, self.verbose = name, verbose
+        self.name, self.verbose, self.gui_only = name, verbose, gui_only
         self.folders = [Path(f) for f in ([folders] if isinstance(folders, (str, Path)) else folders)]
         own = Registry().extended(
             hooks=hooks or {}, checks=checks or {}, steps=macros or {}, functions=functions or {}, readers=readers or {}
@@ -184,7 +187,11 @@ class TaskSuite(SeededTasks[Task]):
             TaskFileError: the mistakes of all task files together.
         """
         if self._templates is None:
-            self._templates = load_folders(self.folders, self.registry)
+            loaded = load_folders(self.folders, self.registry)
+            if self.gui_only:
+                variants = filter(None, map(gui_only, loaded.values()))
+                loaded = {each.id: each for each in sorted(variants, key=lambda each: each.id)}
+            self._templates = loaded
         return self._templates
 
     @property

@@ -35,6 +35,8 @@ class TaskFile:
         difficulty: how hard it is for a person who knows the program.
         oracle: steps that solve it.
         wrong: scripts that must not earn the reward, by name; at least one.
+        gui: scripts by its programs' windows alone, where those above use a program's command line: ``oracle``, and
+            wrong attempts by name; see ``deskgym.task_suites.core.gui_only``.
         equivalent_mutants: changes of the oracle that solve the task too, such as ``drop 3``, and why they do.
         checks: all must pass; may be left out only where FAIL is right.
         verbose: the instruction as steps to follow.
@@ -66,6 +68,7 @@ class TaskFile:
     oracle: list[Any]
     wrong: dict[str, list[Any]]
     checks: list[Any] = field(default_factory=list)
+    gui: dict[str, list[Any]] = field(default_factory=dict)
     equivalent_mutants: dict[str, str] = field(default_factory=dict)
     verbose: list[Prose] = field(default_factory=list)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -192,6 +195,8 @@ class Template:
             seed=seed,
             needs=self.needs,
         )
+        for name, steps in file.gui.items():
+            sections.script(("gui", name), steps)  # of another task, but its mistakes are told with these
         sections.done()
         return task
 

@@ -134,7 +134,7 @@ class PublishedTasks(ABC, Generic[CopyT, RecordT, TaskT]):
         chosen = self._in_split(split)
         if pattern is not None and not any(mark in pattern for mark in "*?["):
             record = self.collection[pattern.partition("#")[0]]
-            if record not in chosen:
+            if split is not None and record not in chosen:
                 raise TaskError(f"task {pattern!r} is not in split={split!r}")
             return self.get(pattern)
         matching = [record for record in chosen if pattern is None or fnmatchcase(record.id, pattern)]

@@ -45,7 +45,7 @@ def test_a_constant_on_a_desktop_and_what_it_does_not_play():
     assert agent.act(observation) == Action("answer", text="42")
     with pytest.raises(TypeError, match="got a CartPoleEnv"):
         agent.reset(gymnasium.make("CartPole-v1"), None, {})
-    with pytest.raises(TypeError, match="RandomAgent plays a DesktopEnv or a TableAnalysisEnv"):
+    with pytest.raises(TypeError, match="plays a DesktopEnv, a TableAnalysisEnv, a ProverEnv or a ProcedureEnv"):
         RandomAgent().reset(gymnasium.make("CartPole-v1"), None, {})
     with pytest.raises(ValueError, match="legal are .*constant:TEXT"):
         make_agent("constant:")

@@ -21,10 +21,23 @@ def command(capsys):
     return run
 
 
-def record(folder, task, *tags, score=1.0, steps=4, error=None, actions=None, instruction=None, fault=None, made=None):
+def record(
+    folder,
+    task,
+    *tags,
+    score=1.0,
+    steps=4,
+    error=None,
+    actions=None,
+    instruction=None,
+    fault=None,
+    made=None,
+    budget=None,
+):
     folder.mkdir()
     params = {} if actions is None else {"action_number": actions}
     meta = {"id": task, "tags": list(tags), "params": params, "difficulty": "easy"}
+    meta |= {} if budget is None else {"max_steps": budget}
     made = (made or {"suite": "data_engineering"}) | ({"instruction": instruction} if instruction else {})
     write_json(folder / META, {"format": FORMAT, "task": meta, "env": made})
     last = {"step": steps, "terminated": True, "info": {"fault": fault} if fault else {}}
@@ -60,6 +73,17 @@ def test_science_is_counted_by_domain_and_observation(command, tmp_path):
     assert cells(out, "documentation")[:2] == ["1", "0"] == cells(out, "biochemistry")[:2]
     assert cells(out, "cross_program")[0] == "1" and cells(out, "easy")[0] == "2"
     assert cells(out, "a11y+screenshot")[:2] == ["1", "1"] and cells(out, "screenshot")[:2] == ["1", "0"]
+
+
+def test_step_budgets_are_counted_as_in_scienceboard_s_table(command, tmp_path):
+    for k, budget in enumerate((5, 6, 10, 11, 16, None)):
+        record(tmp_path / str(k), f"kalgebra/{k}", "gui_only", made={"suite": "science"}, budget=budget, score=k % 2)
+    _, out = command(tmp_path)
+    lines = {line.strip()[:8].strip(): line.split()[-6:-4] for line in out.splitlines()}
+    assert [lines[label] for label in ("up to 5", "6 to 10", "11 to 15", "above 15")] == [
+        ["1", "0"], ["2", "1"], ["1", "1"], ["1", "0"],
+    ]  # fmt: skip
+    assert cells(out, "gui_only")[0] == "6"
 
 
 def test_the_tables_are_printed(command, episodes):

@@ -134,6 +134,23 @@ def test_with_other_options_no_proof_is_kept(cli, folder):
     assert not (folder / "proofs.jsonl").exists()
 
 
+@pytest.mark.parametrize("option", [("--action", "code"), ("--split", "train")])
+def test_check_names_the_option_with_which_there_is_no_proof(cli, folder, option):
+    status, out, err = cli("verify", str(folder), "--check", *FAKE, *option)
+    assert status == 1 and out == "" and f"leave out --check or {option[0]}\n" in err
+
+
+def test_tasks_without_a_ledger_cannot_be_checked(cli):
+    status, out, err = cli("verify", "science", "--check")
+    assert (status, out, err) == (1, "", "deskgym: the tasks of science have no ledger; leave out --check\n")
+
+
+@pytest.mark.parametrize("instead", ["--check", "--mutants", "--blind"])
+def test_a_sample_beside_what_takes_none_is_refused(cli, folder, instead):
+    status, out, err = cli("verify", str(folder), *FAKE, instead, "--sample", "0.5")
+    assert status == 1 and out == "" and f"--sample 0.5 beside {instead}; legal is" in err
+
+
 def test_a_broken_line_is_named(cli, folder):
     (folder / "proofs.jsonl").write_text('{"task": "sums/one", "frotz": 1}\n')
     status, _, err = cli("verify", str(folder), *FAKE)

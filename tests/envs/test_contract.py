@@ -31,7 +31,9 @@ SPECS = {
         {"action": "code", "code_timeout": 5, "invalid_action": "feedback"},
         {"instruction": "verbose", "observation": ("screenshot", "context", "instruction")},
     ],
+    "deskgym/Proving-v0": [{"task": "proving/l*", "observation": ("goals", "feedback"), "tactic_timeout": 5}],
     "deskgym/BPM-v0": [{"observation": ("instruction",), "split": "test"}],
+    "deskgym/Procedures-v0": [{"task": "validation/*", "frame_size": (64, 36), "judge": "lexical", "shown": "frames"}],
     "deskgym/TableAnalysis-v0": [
         {"observation": ("instruction", "plot"), "machine": "process"},
         {"episode": "dialogue", "user": {"endpoint": "http://127.0.0.1:9/v1", "model": "m"}, "questions": 2},
@@ -124,7 +126,7 @@ def screen(monkeypatch):
         pytest.skip("Xvfb is not installed")
     pygame = pytest.importorskip("pygame")
     read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-nolisten", "tcp", "-screen", "0", "800x600x24"]
+    command = ["Xvfb", "-displayfd", str(write), "-nolisten", "tcp", "-noreset", "-screen", "0", "800x600x24"]
     server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
     os.close(write)
     try:
@@ -182,7 +184,7 @@ def test_without_a_display_human_rendering_says_so(monkeypatch):
     pytest.importorskip("pygame")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ValueError, match="render_mode='human' needs a display.*DISPLAY=None.*'rgb_array'") as error:
+    with pytest.raises(ValueError, match="needs a display.*DISPLAY=None.*'rgb_array'.*`deskgym view --live`") as error:
         gym.make("deskgym/Science-v0", machine="fake", render_mode="human")
     assert "\n" not in str(error.value)
 

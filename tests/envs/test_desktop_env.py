@@ -350,12 +350,27 @@ def test_all_four_ids_are_registered():
         ("deskgym/Science-v0", {"source": "scienceboard"}, "needs source_path"),
         ("deskgym/Science-v0", {"source_path": "x"}, "needs source"),
         ("deskgym/Science-v0", {"mode": "strict"}, "legal are 'corrected' and 'paper'"),
+        ("deskgym/Science-v0", {"mode": "paper"}, "mode='paper' is for a published benchmark's tasks; give source"),
+        ("deskgym/Proving-v0", {"mode": "paper"}, "mode='paper' is for a published benchmark's tasks; give source"),
         ("deskgym/Science-v0", {"source": "scienceboard", "source_path": "/nowhere"}, "/nowhere"),
     ],
 )
 def test_unknown_suites_sources_and_tasks(env_id, options, message):
     with pytest.raises(TaskError, match=message):
         gym.make(env_id, machine="fake", **options)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "name", "message"),
+    [
+        ("Science", "tsk", "legal are .*screen_size.*did you mean 'task'.*also source, .*mode, instruction, interface"),
+        ("Science", "sorce", "of the tasks also source, .*; did you mean 'source'"),
+        ("Procedures", "tsk", "of the tasks also source, source_path, mode, shown"),
+    ],
+)  # fmt: skip
+def test_an_unknown_argument_lists_those_of_the_tasks_too(env_id, name, message):
+    with pytest.raises(TypeError, match=message):
+        gym.make(f"deskgym/{env_id}-v0", **{name: "x"})
 
 
 def test_make_vec():
@@ -392,17 +407,17 @@ def test_a_task_s_needs_shape_reading_and_settling(monkeypatch):
 
     def record(self, request):
         if request.settle is not None:
-            asked.append((request.settle.motion, request.elements.limit))
+            asked.append((request.settle.motion, request.settle.first_ms, request.elements.limit))
         return carry_out(self, request)
 
     monkeypatch.setattr(FakeDisplay, "carry_out", record)
-    for task, limit, motion in ((PressTask(3), 100, 0.01), (Demanding(3), 2000, 1.0)):
+    for task, *wanted in ((PressTask(3), 0.01, 20, 100), (Demanding(3), 1.0, 300, 2000)):
         source = PressSource()
         source.draw = lambda *_, task=task: task
         env = DesktopEnv(source, machine="fake", observation=["elements"], max_elements=100)
         observation, info = env.reset(seed=0)
         asked.clear()
         observation, _, _, _, info = env.step(Action("wait", seconds=0.0))
-        assert asked == [(motion, limit)]
+        assert asked == [tuple(wanted)]
         assert observation["elements"].shape[0] == 100 and info["loading"] is False
         env.close()

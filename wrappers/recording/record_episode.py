@@ -159,7 +159,7 @@ class RecordEpisode(MachineWrapper):
         try:
             return self.inner.machine.display.capture()
         except MachineError:
-            return None  # the machine has no screen, or broke: its next use says so
+            return self.inner.picture()  # the machine has no screen, or broke: its next use says so
 
     def _finish(self) -> None:
         """The episode ended: its verdict and state, then wait for the files."""
@@ -189,6 +189,7 @@ class RecordEpisode(MachineWrapper):
                 "verbose": list(task.verbose),
                 "params": dict(task.params),
                 "difficulty": task.difficulty,
+                "max_steps": task.max_steps,
                 "tags": list(task.tags),
                 "source": task.source,
                 "split": task.split,

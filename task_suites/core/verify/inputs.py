@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deskgym.task_suites.core.template import Template
 
 _OF_SERVICES = ("deskgym.envs.provision.companion_keeper", "deskgym.envs.guest.companion.methods")
-NO_PART = ("equivalent_mutants", "title", "tags", "difficulty", "source", "licence")
+NO_PART = ("equivalent_mutants", "gui", "title", "tags", "difficulty", "source", "licence")
 """Keys of a task file that no proof depends on."""
 
 

@@ -43,7 +43,7 @@ def _until_lost(script: Script, screen: Screen) -> Bursts:
     """What a script does until something that it looks for is not there."""
     try:
         yield from script(screen)
-    except SetupError:
+    except (SetupError, LookupError, ValueError):  # the last two: a table that it reads has no such row
         return
 
 

@@ -16,6 +16,7 @@ fewer curves than given    remove them
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from functools import partial
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Screen, Script
 from deskgym.envs.evaluation.checks.answer import parse_number
-from deskgym.task_suites.importers.scienceboard import chimerax, grass, texstudio
+from deskgym.task_suites.importers.scienceboard import chimerax, grass, lean, texstudio
 from deskgym.task_suites.importers.scienceboard.check_items import PlotCount, Plotted, VariableText
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 from deskgym.task_suites.programs import load_program
@@ -54,6 +55,9 @@ def scripts(task: UpstreamTask) -> Scripts:
     """The scripts of a task of KAlgebra or TeXstudio."""
     if task.stop is not None and task.stop.primitive == "FAIL":
         return Scripts(_script([], Action("fail")), {"pretends": _script([], Action("done"))})
+    if task.sort == "Raw":
+        played = lean.plays(task, shutil.which)
+        return Scripts(played.pop("oracle", None), played)
     end = Action("answer", text=task.stop.answer) if task.stop and task.stop.args else Action("done")
     if task.type == "TeXstudio":
         moves = texstudio.moves(task)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from deskgym.task_suites.importers.scienceboard import celestia, chimerax, grass
+from deskgym.task_suites.importers.scienceboard import celestia, chimerax, grass, lean
 from deskgym.task_suites.importers.scienceboard.task import UpstreamTask
 
 
@@ -47,7 +47,9 @@ PROGRAMS = {
         "chimerax",
         "it is not in Debian: get it from its makers, and install ScienceBoard's bundle SessionStates in it",
     ),
-    "lean": Program("Lean", unsupported="Debian has no Lean 4, only elan, which downloads toolchains from the network"),
+    "lean": Program(
+        "Lean", unsupported="its VM tasks need Lean 4, Mathlib and VS Code in the machine; Raw ones run as text"
+    ),
     "code": Program("VS Code", unsupported="Debian has no package of it"),
     "pymol": Program("PyMOL", "pymol", "apt install pymol"),
     "texstudio": Program("TeXstudio", "texstudio", "apt install texstudio texlive-science"),
@@ -123,6 +125,10 @@ def blockers(task: UpstreamTask, which: Callable[[str], str | None] = shutil.whi
     if chimerax.asked_in_pymol(task):
         needed = ["pymol"]
         found.extend(Blocker("image_data", reason) for reason in chimerax.missing(task))
+    if task.sort == "Raw":
+        needed = []
+        if not lean.installed(which) and not lean.asked_in_coq(task, which):
+            found.append(Blocker("not_installed", f"Lean is not installed: {lean.INSTALL}"))
     for launcher in needed:
         program = PROGRAMS[launcher]
         if program.unsupported:

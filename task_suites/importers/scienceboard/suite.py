@@ -23,12 +23,22 @@ def suite(source_path: str, mode: str) -> ScienceBoardTasks:
     return ScienceBoardTasks(source_path, mode)
 
 
+def raw_suite(source_path: str, mode: str) -> ScienceBoardTasks:
+    """Its Raw tasks, which are text.
+
+    Raises:
+        TaskError: the folder is no copy of ScienceBoard.
+    """
+    return ScienceBoardTasks(source_path, mode, text=True)
+
+
 class ScienceBoardTasks(PublishedTasks[scienceboard.Collection, scienceboard.UpstreamTask, Task]):
     """All tasks of a copy of ScienceBoard.
 
     Args:
         source_path: ScienceBoard's repository, or its ``tasks`` folder.
         mode: ``"corrected"`` or ``"paper"``, see ``deskgym.task_suites.load_suite``.
+        text: those of the Raw split, which need no desktop; the others can be played on a desktop only.
 
     Raises:
         TaskError: the folder is no copy of ScienceBoard.
@@ -36,9 +46,9 @@ class ScienceBoardTasks(PublishedTasks[scienceboard.Collection, scienceboard.Ups
 
     benchmark = "ScienceBoard"
 
-    def __init__(self, source_path: str, mode: str = "corrected") -> None:
+    def __init__(self, source_path: str, mode: str = "corrected", text: bool = False) -> None:
         super().__init__(source_path)
-        self.mode = cast(scienceboard.Mode, mode)
+        self.mode, self.text = cast(scienceboard.Mode, mode), text
         scienceboard.tasks_folder(self.path)
 
     def attacks(self, task: Task) -> Attacks:
@@ -49,12 +59,18 @@ class ScienceBoardTasks(PublishedTasks[scienceboard.Collection, scienceboard.Ups
         return scienceboard.load(self.path, mode=self.mode)
 
     def _records(self) -> Sequence[scienceboard.UpstreamTask]:
-        return self.collection.tasks
+        return [task for task in self.collection.tasks if task.sort == "Raw"] if self.text else self.collection.tasks
 
-    def _broken_id(self, problem: Problem) -> str:
+    def _broken_id(self, problem: Problem) -> str | None:
+        if self.text and not problem.file.startswith("Raw/"):
+            return None
         return problem.file.removesuffix(".json").removeprefix("VM/")
 
     def _reasons(self, record: scienceboard.UpstreamTask) -> list[str]:
+        if record.sort == "Raw" and not self.text:
+            return ["it is text: play it with action='tactic', or in the suite proving"]
+        if record.sort != "Raw" and self.text:
+            return ["it needs a desktop: play it in the suite science, without action='tactic'"]
         return reasons(record)
 
     def _convert(self, record: scienceboard.UpstreamTask) -> Task:

@@ -1,7 +1,8 @@
-"""Makes tasks that run here of ScienceBoard's files: about KAlgebra, TeXstudio and GRASS, questions of molecules."""
+"""Makes tasks that run here of ScienceBoard's files: of KAlgebra, TeXstudio, GRASS, Lean as text, of molecules."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from deskgym.task_suites.importers.scienceboard import (
     chimerax,
     chimerax_rest,
     grass,
+    lean,
     texstudio,
 )
 from deskgym.task_suites.importers.scienceboard.check_items import (
@@ -71,6 +73,8 @@ def reasons(task: UpstreamTask) -> list[str]:
         return found
     if task.type == "ChimeraX":
         return found or chimerax_rest.reasons(task)
+    if task.sort == "Raw":
+        return found
     if task.type != "KAlgebra":
         return found or [f"{task.type}'s tasks are not supported yet"]
     strange = sorted({item.func for item in task.initialize if item.func not in _SETUP})
@@ -104,13 +108,20 @@ def convert(task: UpstreamTask, mode: Mode) -> Task:
         difficulty=difficulty(task),
         tags=("scienceboard", task.type, task.sort, _DOMAINS[task.type]),
         source=SOURCE,
-        params={"ans": task.ans, "mode": mode},
+        params={"ans": task.ans, "mode": mode} | _penalty(task),
         needs=kind.needs(task) if kind else KALGEBRA.all_needs,
     )
 
 
+def _penalty(task: UpstreamTask) -> dict[str, str]:
+    """What invalid steps cost a Raw task, as its environment reads it."""
+    return {} if task.penalty is None else {"penalty": f"{task.penalty.invalid}:{task.penalty.steps}"}
+
+
 def _kind(task: UpstreamTask) -> Any:
     """The module that knows the setup and the checks of the task's program; None for KAlgebra, which this one does."""
+    if task.sort == "Raw":
+        return lean.IN_COQ if lean.asked_in_coq(task, shutil.which) else lean
     if task.type == "ChimeraX":
         return chimerax if chimerax.asked_in_pymol(task) else chimerax_rest
     return {"TeXstudio": texstudio, "GrassGIS": grass, "Celestia": celestia}.get(task.type)

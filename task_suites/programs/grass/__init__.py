@@ -17,5 +17,9 @@ PROGRAM = Program(
     checks=CHECKS,
     readers={"grass.state": state},
     macros=MACROS,
-    parts={"dump": dump},
+    parts={
+        "dump": dump,
+        "without_prompt": {"grass.open": {"console": False}},
+        "prompt_macros": ("grass.command", "grass.tell"),
+    },
 )

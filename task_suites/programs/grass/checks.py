@@ -61,7 +61,8 @@ def maps(
         ```
     """
     theirs, ours = final.read_once(
-        f"grass:{right}:{asked}:{commands}", lambda _: _ask(final, right, asked, commands or [], mapset, files or {})
+        f"grass:{right}:{asked}:{commands}:{mapset}:{files}",
+        lambda _: _ask(final, right, asked, commands or [], mapset, files or {}),
     )
     for command, found, wanted in zip(asked, theirs, ours, strict=True):
         _require_answer(command, wanted)
@@ -94,7 +95,7 @@ def answer(
     """
     got = answered(final)
     _, (printed,) = final.read_once(
-        f"grass:{asked}:{commands}", lambda _: _ask(final, [], [asked], commands or [], mapset)
+        f"grass:{asked}:{commands}:{mapset}", lambda _: _ask(final, [], [asked], commands or [], mapset)
     )
     _require_answer(asked, printed)
     right = printed
@@ -158,7 +159,9 @@ def features(final: FinalState, map: str, where: str, commands: list[str] | None
         return False, f"the features of {map} are not drawn, but {drawn['display']}"
     conditions = [shlex.quote(f"where={each}") for each in (where, drawn.get("where", "1=1"))]
     asked = [f"v.db.select -c map={map} columns=cat {condition}" for condition in conditions]
-    _, (right, found) = final.read_once(f"grass:{asked}", lambda _: _ask(final, [], asked, commands or [], "PERMANENT"))
+    _, (right, found) = final.read_once(
+        f"grass:{asked}:{commands}", lambda _: _ask(final, [], asked, commands or [], "PERMANENT")
+    )
     _require_answer(asked[0], right)
     if found.startswith("!"):
         return False, f"the condition {drawn.get('where')!r} is not one: {found[1:]}"

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Literal
 
 from deskgym.envs.action.actions import Action
 from deskgym.envs.episode import Bursts, Element, Screen
+from deskgym.envs.errors import SetupError
 from deskgym.task_suites.programs.toolkits.scripts import click, fill
 
 _WINDOW = "*GRASS GIS"
 _ROW = 24  # pixels: of the trees of maps and layers, which GRASS draws itself
+_TOOL = 21.2  # pixels: of the tree of tools
+_MAPSET = 23  # pixels: of the tree of the Data Catalog
 _SLOW = 60.0  # seconds
 _PAUSE = 0.5
+_TRIES = 3
+_LOADS = 5
+_SCROLLS = 8
+_READS = "r.reclass"  # a form that takes rules from a file, and shows them
+
+Options = dict[str, dict[str, str | bool]]
 
 
 def command(screen: Screen, text: str) -> Bursts:
     """Type commands, one per line, in the console."""
-    panes = [each for each in screen.find_all(role="panel", window=_WINDOW) if each.x > 900 and each.y > 700]
-    tabs = min(panes, key=lambda each: each.height)
-    yield [Action("click", tabs.x + 90, tabs.y + tabs.height // 2), Action("wait", seconds=_PAUSE)]
+    yield _show(screen, "Console")
     hint = screen.find(role="label", window=_WINDOW, name="Press Tab to display*")
     prompt = Action("click", hint.x + 60, hint.y - 20)
     for line in filter(None, text.splitlines()):
@@ -27,6 +35,18 @@ def command(screen: Screen, text: str) -> Bursts:
         typed = [Action("type", text=line), Action("press", keys=("escape",))]
         yield [prompt, Action("press", keys=("ctrl", "a")), *typed, prompt, Action("press", keys=("enter",))]
         yield [Action("wait", seconds=1.0)]
+
+
+def _show(screen: Screen, tab: Literal["Tools", "Console"]) -> list[Action]:
+    """Bring a tab beside the map to the front; both are drawn, below the panel."""
+    panes = screen.find_all(role="panel", window=_WINDOW)
+    width, height = max(each.x + each.width for each in panes), max(each.y + each.height for each in panes)
+    low_right = [each for each in panes if each.x > width * 2 / 3 and each.y > height * 2 / 3]
+    tabs = min(low_right, key=lambda each: each.height)
+    return [
+        Action("click", tabs.x + {"Tools": 25, "Console": 90}[tab], tabs.y + tabs.height // 2),
+        Action("wait", seconds=_PAUSE),
+    ]
 
 
 def add(screen: Screen, maps: list[str], kind: str = "vector") -> Bursts:
@@ -97,6 +117,10 @@ def properties(screen: Screen, options: dict[str, dict[str, str]], row: int = 0,
 def _set(screen: Screen, form: str, option: str, value: str) -> Bursts:
     """Fill an option's field, which may have to be scrolled to."""
     bottom = screen.find(role="push button", window=form, name="Close", timeout=_SLOW).y - 20
+    for _ in range(_SCROLLS):  # what is far below is no element yet
+        if screen.find_all(role="label", window=form, name=f"({option}=*)"):
+            break
+        yield _scroll(screen, form)
     field = _field(screen, form, option)
     while field.y + field.height > bottom:
         before = field
@@ -125,8 +149,14 @@ def _field(screen: Screen, form: str, option: str) -> Element:
     return min(fields, key=lambda field: (field.y, field.x))
 
 
-def _press(screen: Screen, form: str, button: str) -> Bursts:
-    yield [click(screen.find(role="push button", window=form, name=button)), Action("wait", seconds=_PAUSE)]
+def _holds(screen: Screen, form: str, option: str, value: str) -> bool:
+    """Whether an option's field has this value, or is not to be seen."""
+    shown = screen.find_all(role="label", window=form, name=f"({option}=*)")
+    return not shown or _field(screen, form, option).text == value
+
+
+def _press(screen: Screen, form: str, button: str, role: str = "push button", wait: float = _PAUSE) -> Bursts:
+    yield [click(screen.find(role=role, window=form, name=button)), Action("wait", seconds=wait)]
 
 
 def status(screen: Screen, shown: str) -> Bursts:
@@ -157,52 +187,130 @@ def _type_below(screen: Screen, text: str) -> Bursts:
     yield [*fill(fields[0], text), Action("wait", seconds=_PAUSE)]
 
 
-def module(screen: Screen, menu: list[str], form: str, options: dict[str, dict[str, str]], wait: float = 1.5) -> Bursts:
-    """Run a module by its form, which is opened from the menus of the window.
+def tool(screen: Screen, form: str, row: int, options: Options, wait: float = 1.5) -> Bursts:
+    """Run a module by its form, which is opened from the tools beside the map.
 
     Args:
         screen: the screen.
-        menu: the entries, from the menu bar on.
-        form: the title of the form.
-        options: by tab and name, as in ``properties``.
+        form: the module's name, which is searched for.
+        row: of what is found, with the groups that it is in, from 0.
+        options: by tab and name, as in ``properties``; a box that is to be clicked by its text.
         wait: seconds that it may take.
     """
-    for name in menu:
-        entries = [each for each in screen.find_all(name=name) if each.role.endswith(("menu", "menu item"))]
-        yield [click(entries[-1]), Action("wait", seconds=_PAUSE)]
+    yield from _open(screen, form, row, form)
     for tab, values in options.items():
-        yield [click(screen.find(role="page tab", window=form, name=tab)), Action("wait", seconds=_PAUSE)]
-        for option, value in values.items():
-            yield from _set(screen, form, option, value)
+        yield from _tab(screen, form, tab)
+        for box in (option for option, value in values.items() if value is True):
+            yield from _press(screen, form, box, role="check box")
+        yield from _fill_all(screen, form, values, values)
+    for tab, values in options.items() if len(options) > 1 else ():  # a slow one empties fields after it was left
+        yield from _tab(screen, form, tab)
+        lost = [o for o, v in values.items() if isinstance(v, str) and not _holds(screen, form, o, v)]
+        yield from _fill_all(screen, form, values, lost)
     yield [click(screen.find(role="push button", window=form, name="Run")), Action("wait", seconds=wait)]
+    screen.find(role="push button", window=form, name="Run", state="sensitive", timeout=_SLOW)  # it has ended
     yield from _press(screen, form, "Close")
 
 
-def tell(screen: Screen, asked: str, key: str | None = None, path: str = "/home/user/told.txt") -> Bursts:
-    """Have a module write to a file what it finds, look at the file in GRASS, and answer it.
+def _tab(screen: Screen, form: str, tab: str) -> Bursts:
+    yield [click(screen.find(role="page tab", window=form, name=tab)), Action("wait", seconds=_PAUSE)]
 
-    What the console says is drawn, and no element; a form that takes rules from a file shows what is in it.
+
+def _fill_all(screen: Screen, form: str, values: Mapping[str, str | bool], options: Iterable[str]) -> Bursts:
+    """Fill fields of a tab until they hold: the form empties others when it has looked at the map that was given."""
+    left = {option: value for option in options if isinstance(value := values[option], str)}
+    for _ in range(_TRIES):
+        if not left:
+            break
+        for option, value in left.items():
+            yield from _set(screen, form, option, value)
+        yield [Action("wait", seconds=2 * _PAUSE)]
+        left = {option: value for option, value in left.items() if not _holds(screen, form, option, value)}
+
+
+def _open(screen: Screen, searched: str, row: int, window: str) -> Bursts:
+    """Open a window by the search in the tools."""
+    for _ in range(_TRIES):
+        yield _show(screen, "Tools")
+        search = max(screen.find_all(role="text", window=_WINDOW, name="Search"), key=lambda each: each.x)
+        yield [*fill(search, searched, end=""), Action("wait", seconds=2.0)]
+        y = search.y + search.height + 16 + round(row * _TOOL)
+        yield [Action("click", search.x + 100, y), Action("wait", seconds=_PAUSE)]
+        yield from _press(screen, _WINDOW, "Run...", wait=2.0)
+        if screen.find_all(role="push button", window=window, name="Run"):
+            return
+    raise SetupError(f"{window} did not open")
+
+
+def calculate(screen: Screen, name: str, expression: str) -> Bursts:
+    """Make a raster map in the map calculator's window."""
+    window = "Raster Map Calculator"
+    yield from _open(screen, "r.mapcalc", 3, window)
+    texts = screen.find_all(role="text", window=window)
+    first = min((each for each in texts if "single_line" in each.states), key=lambda each: each.y)
+    below = next(each for each in texts if "multi_line" in each.states)
+    yield [*fill(first, name, end=""), *fill(below, expression, end="")]
+    yield from _press(screen, window, "Run", wait=3.0)
+    yield from _press(screen, window, "Close")
+
+
+def switch(screen: Screen, location: int, mapset: int) -> Bursts:
+    """Switch to a mapset in the Data Catalog, by rows from 0: of its location, which is opened, and then its own."""
+    search = min(screen.find_all(role="text", window=_WINDOW, name="Search"), key=lambda each: each.x)
+    first = search.y + search.height + 18
+    yield [Action("click", 31, first + location * _MAPSET), Action("wait", seconds=1.0)]
+    yield [Action("click", 110, first + mapset * _MAPSET, button="right"), Action("wait", seconds=_PAUSE)]
+    yield [click(screen.find(role="menu item", name="Switch mapset")), Action("wait", seconds=2.0)]
+
+
+def tell(screen: Screen, asked: str, key: str | None = None) -> Bursts:
+    """Have a module write to ``/home/user/told.txt`` what it finds, look at it in GRASS, and answer it.
 
     Args:
         screen: the screen.
         asked: the command, which writes to the file.
-        key: of lines such as ``mean=12`` the one whose value it is; the last line if left out.
-        path: of the file.
+        key: as in ``answer``.
     """
-    form = "r.reclass"
-    yield from command(screen, f"{asked}\n{form}")
-    yield fill(_field(screen, form, "rules"), path, end="\t")
+    for _ in range(_TRIES):
+        yield from command(screen, f"{asked}\n{_READS}")
+        if told := (yield from _told(screen, key)):
+            yield [Action("answer", text=told)]
+            return
+    raise SetupError(f"{_READS} did not show what {asked!r} wrote")
+
+
+def answer(screen: Screen, key: str | None = None) -> Bursts:
+    """Look in GRASS at what a module wrote to ``/home/user/told.txt``, and answer it.
+
+    Args:
+        screen: the screen.
+        key: of lines such as ``mean=12`` the one whose value it is; the last line if left out.
+    """
+    for _ in range(_TRIES):
+        yield from _open(screen, _READS, 3, _READS)
+        if told := (yield from _told(screen, key)):
+            yield [Action("answer", text=told)]
+            return
+    raise SetupError(f"{_READS} did not show what was written")
+
+
+def _told(screen: Screen, key: str | None) -> Generator[list[Action], None, str]:
+    """What stands in the file, by a form that takes rules from it: what the console says is drawn, and no element."""
+    path = "/home/user/told.txt"
+    yield from _set(screen, _READS, "rules", path)
     for _ in range(3):
-        yield _scroll(screen, form)
-    lines: list[str] = []
-    for _ in range(5):
-        yield [click(screen.find(role="push button", window=form, name="Load")), Action("wait", seconds=1.0)]
-        texts = [each.text for each in screen.find_all(role="text", window=form) if each.text != path]
+        yield _scroll(screen, _READS)
+    for _ in range(_LOADS):  # the module may still be at work
+        yield from _press(screen, _READS, "Load", wait=1.0)
+        texts = [each.text for each in screen.find_all(role="text", window=_READS) if each.text != path]
         lines = max(texts, key=len).split()
-        if lines:
-            break
-    values = dict(line.split("=", 1) for line in lines if "=" in line)
-    yield [Action("answer", text=values[key] if key else lines[-1])]
+        values = dict(line.split("=", 1) for line in lines if "=" in line)
+        if told := values.get(key, "") if key else lines[-1] if lines else "":
+            return told
+    yield [Action("press", keys=("escape",)), Action("wait", seconds=_PAUSE)]  # the message that there is no file
+    if screen.find_all(role="push button", window=_READS, name="Close"):  # where there was none, Escape closed this
+        yield from _press(screen, _READS, "Close")
+    return ""
 
 
 MACROS: Mapping[str, Callable[..., Bursts]] = {
@@ -217,7 +325,10 @@ MACROS: Mapping[str, Callable[..., Bursts]] = {
     "grass.status": status,
     "grass.scale": scale,
     "grass.goto": goto,
-    "grass.module": module,
+    "grass.tool": tool,
+    "grass.calculate": calculate,
+    "grass.switch": switch,
     "grass.tell": tell,
+    "grass.answer": answer,
 }
 """By the names that task files use."""

@@ -17,7 +17,7 @@ from deskgym.envs.observation.accessible_program import AccessibleProgram, Node
 from deskgym.envs.provision.layers import LayerRecipe
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.hooks.programs import launch
-from deskgym.task_suites.programs.grass.window import LAUNCHED, SOCKET
+from deskgym.task_suites.programs.grass.window import LAUNCHED, SOCKET, close_prompt
 
 APP = "wxgui.py"  # in the tree of elements
 PACKAGES = ("grass-gui", "locales", "python3-geopandas")
@@ -96,6 +96,7 @@ def open_(
     commands: list[str] | None = None,
     location: str = LOCATION,
     mapset: str = "PERMANENT",
+    console: bool = True,
 ) -> None:
     """Open GRASS GIS in one window; returns when the map is drawn.
 
@@ -105,6 +106,7 @@ def open_(
         commands: modules that are run before, such as ``"g.region res=2"``.
         location: where it is started; the other one is ``world_latlong_wgs84``.
         mapset: of that location; made if it is not there.
+        console: commands can be typed in it.
 
     Raises:
         SetupError: there is no such location or map, a command failed, or the window did not come up.
@@ -122,6 +124,8 @@ def open_(
         env={"DESKGYM_GRASS_SOCKET": SOCKET}, maximize=True, timeout=_SLOW,
     )  # fmt: skip
     _close_splash(machine)
+    if not console:
+        close_prompt(machine)
 
 
 def prepare(machine: Machine, commands: Sequence[str], location: str = LOCATION, mapset: str = "PERMANENT") -> None:

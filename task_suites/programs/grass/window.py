@@ -7,7 +7,7 @@ from typing import Any
 
 from deskgym.envs.deadline import Deadline
 from deskgym.envs.displays.base import SettlePolicy
-from deskgym.envs.errors import GuestCallError
+from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.program_channel import ProgramChannel
@@ -19,6 +19,13 @@ SOCKET = "deskgym-grass"
 TIMEOUT = 40.0  # seconds
 _MODULES = 30.0  # seconds that the modules which the agent started may still take
 _PAUSE = SettlePolicy(quiet_ms=100, cap_ms=300)
+
+
+def close_prompt(machine: Machine) -> None:
+    """Take the prompt of its console away; SetupError where the window does not do it."""
+    said = ProgramChannel(machine, LAUNCHED).unix(f"\0{SOCKET}", b"close the prompt", first=True, timeout=TIMEOUT)
+    if error := json.loads(said).get("error"):
+        raise SetupError(f"GRASS's console was not closed: {error}")
 
 
 def dump(machine: Machine) -> dict[str, Any]:

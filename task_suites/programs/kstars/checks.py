@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.checks.answer import answered, parse_number
+from deskgym.envs.evaluation.checks.answer import answered
 from deskgym.envs.evaluation.evaluator import CheckFunction, Outcome
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.kstars import state
 from deskgym.task_suites.programs.kstars.program import open_
-
-Kind = Literal["number", "text", "clock"]
-"""How an answer is read: as a number, a text, or a time of day."""
-
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?(?: ?(am|pm))?\Z", re.IGNORECASE)
+from deskgym.task_suites.programs.toolkits.sky import Kind, agrees, apart
 
 
 def looks_at(
@@ -41,7 +36,7 @@ def looks_at(
     if object is not None:
         place = final.read_once(f"kstars:{object}", lambda machine: state.position(machine, object))
         at = [float(place["RA_Degrees"]), float(place["Dec_Degrees"])]
-    if at is not None and (away := state.apart(ra, dec, at[0], at[1])) > within:
+    if at is not None and (away := apart(ra, dec, at[0], at[1])) > within:
         return False, f"the map's centre, {ra:.2f}° and {dec:.2f}°, is {away:.2f}° from {object or at}"
     if width is not None and abs(wide / width - 1) > 0.1:
         return False, f"the map is {wide:.2f}° wide; right is {width}°"
@@ -89,22 +84,7 @@ def says(
         f"kstars:{place}:{time}:{object}:{field}", lambda _: _ask(final, object, field, place, time)
     )
     said = f"it says {shown(got)}; right is {right}"
-    if kind == "text":
-        return "".join(got.split()).casefold() == "".join(right.split()).casefold(), said
-    if kind == "clock":
-        found, wanted = _minutes(got), _minutes(right)
-        return found is not None and wanted is not None and abs((found - wanted + 720) % 1440 - 720) <= within, said
-    number = parse_number(got, units)
-    return number is not None and abs(number - float(right)) <= within, said
-
-
-def _minutes(text: str) -> int | None:
-    """Minutes since midnight of a time such as ``22:45`` or ``10:45 pm``."""
-    found = _CLOCK.match(" ".join(text.split()))
-    if not found:
-        return None
-    hours, minutes, half = int(found[1]), int(found[2]), (found[3] or "").lower()
-    return (hours % 12 + 12 * (half == "pm") if half else hours) * 60 + minutes
+    return agrees(got, right, kind, within, units), said
 
 
 def _ask(final: FinalState, object: str, field: str, place: list[str], time: str) -> Any:

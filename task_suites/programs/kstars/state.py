@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.observation.accessible_program import AccessibleProgram, Node
 from deskgym.task_suites.programs.kstars.program import APP, ask
+from deskgym.task_suites.programs.toolkits.sky import apart
 
 T = TypeVar("T")
 
@@ -33,8 +33,9 @@ def state(machine: Machine) -> dict[str, Any]:
     """Place, time and what is switched on.
 
     Returns:
-        ``city``, ``province``, ``country``, ``time`` (local, ISO 8601, rounded to five minutes), ``on`` (all checked
-        entries of menus, such as ``Projection/Gnomonic``, and of toolbars), ``wish_list`` (names of objects).
+        ``city``, ``province``, ``country``, ``latitude`` and ``longitude`` (degrees), ``time`` (local, ISO 8601,
+        rounded to five minutes), ``on`` (all checked entries of menus, such as ``Projection/Gnomonic``, and of
+        toolbars), ``wish_list`` (names of objects).
     """
     return _believed(lambda: _state(machine))
 
@@ -48,6 +49,7 @@ def _state(machine: Machine) -> dict[str, Any]:
     place = json.loads(ask(machine, "location")[0])
     return {
         "city": place["name"], "province": place["province"], "country": place["country"],
+        "latitude": place["latitude"], "longitude": place["longitude"],
         "time": rounded(_time(machine) + timedelta(hours=place["tz"])), "on": sorted({*_checked(root)}),
         "wish_list": sorted(filter(None, ask(machine, "getObservingWishListObjectNames")[0].split("\n"))),
     }  # fmt: skip
@@ -144,18 +146,6 @@ def _new(root: Node, before: tuple[float, float] | None) -> tuple[float, float] 
             dec = (degrees + arcminutes / 60 + arcseconds / 3600) * (-1 if sign == "-" else 1)
             return (ra, dec) if before is None or apart(ra, dec, *before) > 0 else None
     return None
-
-
-def apart(ra: float, dec: float, other_ra: float, other_dec: float) -> float:
-    """The angle between two directions; all in degrees.
-
-    Examples:
-        >>> round(apart(10, 0, 40, 0), 6), round(apart(0, 89, 180, 89), 6)
-        (30.0, 2.0)
-    """
-    a, b, c, d = map(math.radians, (ra, dec, other_ra, other_dec))
-    half = math.sin((d - b) / 2) ** 2 + math.cos(b) * math.cos(d) * math.sin((c - a) / 2) ** 2
-    return math.degrees(2 * math.asin(math.sqrt(half)))
 
 
 def _believed(read: Callable[[], T]) -> T:

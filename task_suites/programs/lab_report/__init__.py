@@ -101,4 +101,5 @@ PROGRAM = Program(
     title="Lab report",
     checks=CHECKS,
     macros=MACROS,
+    parts={"prompt_macros": ("lab_report.write_pymol",)},
 )

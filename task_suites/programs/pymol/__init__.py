@@ -14,5 +14,10 @@ PROGRAM = Program(
     hooks={"pymol.open": open_},
     checks=CHECKS,
     macros=MACROS,
-    parts={"folder": FOLDER, "start": start},
+    parts={
+        "folder": FOLDER,
+        "start": start,
+        "without_prompt": {"pymol.open": {"prompt": False}},
+        "prompt_macros": ("pymol.type", "pymol.save", "pymol.picture", "pymol.ask"),
+    },
 )

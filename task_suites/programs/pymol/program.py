@@ -22,9 +22,14 @@ MOLECULES: Mapping[Molecule, str] = {
 """HIV-1 protease with an inhibitor, heat-labile enterotoxin, interleukin 2 with hydrogens, and a peptide."""
 
 _SLOW = 60.0  # seconds
+# neither the field below the log nor keys that are pressed over the molecules reach PyMOL's parser then
+_CLOSE_PROMPT = (
+    "/from pymol import gui; _window = gui.get_qtwindow(); _window.lineedit.hide(); "
+    "_window.lineedit.setEnabled(False); _window.keyPressEvent = lambda event: None"
+)
 
 
-def open_(setup: Setup, molecules: list[Molecule], commands: str = "") -> None:
+def open_(setup: Setup, molecules: list[Molecule], commands: str = "", prompt: bool = True) -> None:
     """Open molecules in PyMOL, each as an object of its name; returns when commands can be typed.
 
     Their files are in ``/home/user/work``, which is the working folder.
@@ -33,6 +38,7 @@ def open_(setup: Setup, molecules: list[Molecule], commands: str = "") -> None:
         setup: the machine.
         molecules: their names.
         commands: run then, one per line.
+        prompt: commands can be typed.
 
     Raises:
         SetupError: it did not come up with them.
@@ -40,7 +46,7 @@ def open_(setup: Setup, molecules: list[Molecule], commands: str = "") -> None:
     paths = [f"{FOLDER}/{name}.pdb" for name in molecules]
     for path, name in zip(paths, molecules, strict=True):
         run(setup, ["install", "-D", "-m", "644", MOLECULES[name], path])
-    start(setup, paths, commands)
+    start(setup, paths, commands if prompt else f"{commands}\n{_CLOSE_PROMPT}".strip())
 
 
 def start(setup: Setup, paths: Sequence[str], commands: str = "") -> None:

@@ -50,3 +50,13 @@ def test_every_name_is_in_the_page() -> None:
     registry = Registry()
     for name in [*registry.hooks, *registry.steps]:
         assert f"`{name}`" in PAGE, name
+
+
+def test_every_name_of_a_program_in_the_page_is_registered() -> None:
+    from deskgym.task_suites.core.discovery import program_names
+    from deskgym.task_suites.core.registry import Registry
+
+    registry = Registry().with_programs(program_names())
+    known = {*registry.hooks, *registry.checks, *registry.steps, *registry.functions, *registry.readers}
+    named = set(re.findall(rf"\b(?:{'|'.join(program_names())})\.\w+", PAGE))
+    assert named and named <= known, named - known

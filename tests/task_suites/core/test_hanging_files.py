@@ -8,8 +8,8 @@ import sys
 import pytest
 from test_schema import GOOD
 
-SECONDS = 12
-"""Of the processor, for each; a draw may take 5, and so may all draws that look for a split."""
+SECONDS = 30
+"""Of the processor, for each, on a slow machine; a draw may take 5, and so may all draws that look for a split."""
 INTEGER = "{integer: [0, 9]}"
 
 

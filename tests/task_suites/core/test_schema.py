@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - a table
 """Every mistake in a task file is reported with file, line and column, all of them together."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,7 @@ def problems(folder: Path) -> list[str]:
     with pytest.raises(TaskFileError) as caught:
         load_folders([folder], REGISTRY)
     assert str(caught.value) == "\n".join(map(str, caught.value.problems))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # as it comes from a worker
     return [str(problem).removeprefix(f"{folder}/") for problem in caught.value.problems]
 
 

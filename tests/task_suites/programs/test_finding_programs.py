@@ -188,7 +188,7 @@ def test_options_are_those_of_the_suite():
 
 
 def test_the_registry_is_all_that_names_the_suites():
-    assert SUITES == ("data_engineering", "science", "bpm", "table_analysis")
+    assert SUITES == ("data_engineering", "science", "proving", "bpm", "procedures", "table_analysis")
     for entry in suites.ENTRIES:
         assert gym.spec(entry.gym_id).kwargs["suite"] == entry.name
 

@@ -8,18 +8,20 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
+from paid_code import SEED, reward
 
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.errors import SetupError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.machines import MachineConfig, create_machine
+from deskgym.envs.observation.screen import Screen
 from deskgym.envs.provision.layers import layer_paths
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs import grass
 from deskgym.task_suites.programs.grass.checks import categories
-from deskgym.task_suites.programs.grass.program import WORLD, _workspace, open_
+from deskgym.task_suites.programs.grass.macros import command
+from deskgym.task_suites.programs.grass.program import SESSION, WORLD, _workspace, open_
 
-SEED = 4
 SITE = Path(grass.__file__).parent / "site" / "sitecustomize.py"
 
 # what the window's part would tell, told by another process; ``told`` is its name in it
@@ -56,18 +58,6 @@ def env():
         yield made
 
 
-def reward(env, task: str, *changes: str) -> tuple[float, str]:
-    """What an agent is paid that runs these, and why; the task's parameters are names in them."""
-    env.reset(seed=SEED, options={"task": task})
-    names = f"params = {dict(env.unwrapped.task.params)!r}"
-    for change in changes:
-        *_, info = env.step(f"{names}\n{change}")
-        assert "Traceback" not in str(info.get("feedback", "")), info["feedback"]
-    _, paid, terminated, _, info = env.step("DONE")
-    assert terminated and not info["verdict"]["error"], info["verdict"]
-    return paid, str(info["verdict"]["checks"])
-
-
 def test_categories_are_lists_of_numbers():
     assert categories("1,3-5, 7") == {1, 3, 4, 5, 7} and categories("") == set()
     for wrong in ("a", "1-", "1-9999999999", "-3"):
@@ -90,6 +80,15 @@ def test_a_module_that_fails_or_hangs_on_a_map_says_so():
     assert compare.answer({"session": "sleep"}, "9") == "!it took longer than 0.3 s"
 
 
+def test_all_of_a_long_answer_is_compared():
+    spec = importlib.util.spec_from_file_location("compare", SITE.with_name("compare.py"))
+    compare = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(compare)
+    compare.LIMIT = 9
+    one, other = (compare.answer({"session": "echo"}, text) for text in ("0123456789ab", "0123456789ac"))
+    assert one.startswith("012345678 ... 12 characters, SHA-256 ") and one != other
+
+
 @pytest.mark.parametrize("command", ["d.legend raster=a", "d.vect", "d.vect -c map=a", "rm -rf /"])
 def test_a_layer_that_is_none_is_refused(command):
     with pytest.raises(SetupError, match="draws no layer; give a command such as"):
@@ -99,7 +98,10 @@ def test_a_layer_that_is_none_is_refused(command):
 @pytest.mark.parametrize(
     ("file", "source", "refused"),
     [
-        ("/usr/lib/grass82/gui/wxpython/core/utils.py", "eval('1 + 1')", False),
+        ("/usr/lib/grass82/scripts/r.plane", "eval('1 + 1')", False),
+        ("/usr/lib/grass82/gui/wxpython/core/menutree.py", "import sys; eval('sys.path')", False),
+        ("/usr/lib/grass82/gui/wxpython/core/menutree.py", "import sys; eval('sys.exc_info()')", True),  # an entry's id
+        ("/usr/lib/grass82/gui/wxpython/core/menutree.py", "import sys; eval('sys.__dict__')", True),
         ("/usr/lib/grass82/gui/wxpython/gmodeler/model.py", "eval('1 + 1')", True),  # a loop's condition
         ("/home/user/.grass8/addons/scripts/g.gui.evil.py", "1 + 1", True),
     ],
@@ -140,6 +142,21 @@ def test_the_first_screen_has_the_menus_the_map_and_the_layers():
         observation, _ = env.reset(seed=SEED)
         for expected in ("Raster", "Add vector map", "Zoom to computational region extent", "natural_earth_dataset"):
             assert expected in observation["a11y"]
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("interface", ["any", "gui"])
+def test_the_console_takes_commands_unless_it_is_closed(interface):
+    task = {"any": "grass/layers", "gui": "gui/grass/layers"}[interface]
+    with gym.make("deskgym/Science-v0", task=task, interface=interface, screen_size=(1280, 800)) as env:
+        env.reset(seed=SEED)
+        machine = env.unwrapped.machine
+        for burst in command(Screen(machine), "g.region res=7"):
+            for action in burst:
+                env.step(action)
+        told = machine.run([SESSION, "g.region", "-g"]).stdout.decode()
+        assert ("ewres=7" in told) == (interface == "any")
 
 
 @pytest.mark.sandbox

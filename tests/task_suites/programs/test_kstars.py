@@ -4,12 +4,11 @@ from datetime import datetime
 
 import gymnasium as gym
 import pytest
+from paid_code import SEED, reward
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.task_suites.programs.kstars.checks import _minutes
-from deskgym.task_suites.programs.kstars.state import apart, rounded
-
-SEED = 4
+from deskgym.task_suites.programs.kstars.state import rounded
+from deskgym.task_suites.programs.toolkits.sky import apart, minutes
 
 FORGED = """
 import subprocess, sys, time
@@ -46,24 +45,11 @@ def env():
         yield made
 
 
-def reward(env, task: str, *changes: str) -> tuple[float, str]:
-    """What an agent is paid that runs these, and why; the task's parameters are names in them."""
-    env.reset(seed=SEED, options={"task": task})
-    params = env.unwrapped.task.params
-    names = f"params = {dict(params)!r}"
-    for change in changes:
-        *_, info = env.step(f"{names}\n{change}")
-        assert "Traceback" not in str(info.get("feedback", "")), info["feedback"]
-    _, paid, terminated, _, info = env.step("DONE")
-    assert terminated and not info["verdict"]["error"], info["verdict"]
-    return paid, str(info["verdict"]["checks"])
-
-
 def test_angles_times_and_clocks():
     assert apart(10, 89, 190, 89) == pytest.approx(2)
     assert apart(359, 0, 1, 0) == pytest.approx(2)
     assert rounded(datetime(2024, 2, 29, 21, 57, 31)) == "2024-02-29T22:00"
-    assert (_minutes("22:45"), _minutes("10:45 pm"), _minutes("12:05 AM"), _minutes("soon")) == (1365, 1365, 5, None)
+    assert [minutes(text) for text in ("22:45", "10:45 pm", "12:05 AM", "9h05m", "soon")] == [1365, 1365, 5, 545, None]
 
 
 @pytest.mark.sandbox

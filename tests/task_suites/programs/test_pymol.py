@@ -2,8 +2,11 @@
 
 import gymnasium as gym
 import pytest
+from paid_code import finish, play
 
 import deskgym  # noqa: F401 - registers the ids
+from deskgym.envs.action.actions import Action
+from deskgym.envs.observation.screen import Screen
 
 PATH = "/home/user/work/view.pse"
 SEED = 5
@@ -28,11 +31,8 @@ def reward(env, change: str) -> tuple[float, str]:
     """What an agent is paid that runs this after ``MAKE``, with the task's parameters as names; and why."""
     given = {key: env.unwrapped.task.params[key] for key in ("color", "chain", "first", "last")}
     names = "\n".join(f"{key} = {value!r}" for key, value in given.items())
-    *_, info = env.step(f"PATH = {PATH!r}\n{names}\n{MAKE}\n{change}")
-    assert "Traceback" not in str(info.get("feedback", "")), info["feedback"]
-    _, paid, terminated, _, info = env.step("DONE")
-    assert terminated and not info["verdict"]["error"], info["verdict"]
-    return paid, str(info["verdict"]["checks"])
+    play(env, f"PATH = {PATH!r}\n{names}\n{MAKE}\n{change}")
+    return finish(env)
 
 
 OTHERS = {
@@ -177,3 +177,16 @@ def test_the_first_screen_has_the_prompt_and_the_molecule():
         assert "PyMOL>" in observation["a11y"] and "Save" not in observation["a11y"]
         green = (observation["screenshot"][:, :, 1] > 150) & (observation["screenshot"][:, :, 0] < 100)
         assert green.sum() > 2000  # the cartoon
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("interface", ["any", "gui"])
+def test_keys_over_the_molecule_are_a_command_unless_the_prompt_is_closed(interface):
+    task = {"any": "pymol/infeasible", "gui": "gui/pymol/infeasible"}[interface]
+    with gym.make("deskgym/Science-v0", task=task, interface=interface, screen_size=(1280, 720)) as env:
+        env.reset(seed=SEED)
+        for action in (Action("click", 500, 450), Action("type", text="remove all\n"), Action("wait", seconds=1.0)):
+            env.step(action)
+        removed = Screen(env.unwrapped.machine).find_all(role="text", text="*eliminated*")
+        assert bool(removed) == (interface == "any")

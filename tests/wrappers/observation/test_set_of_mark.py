@@ -443,17 +443,29 @@ def test_inside_and_outside_of_a_frame():
             assert f"tag_2 = ({x}, {y})" in env.unwrapped.performed
 
 
+PUBLISHED_MS = 157
+"""What the published drawing takes on the machine of docs/benchmarks.md: on a slower one 10 ms are as many more."""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # as above
 def test_300_marks_take_at_most_10_ms():
     frame, elements = scene()
+    slower = least_ms(lambda: published(frame, elements.rows[:, :4].tolist()), 2) / PUBLISHED_MS
     for preset in PRESETS:
         env = SetOfMark(fake(screen_size=(1920, 1080)), preset=preset)
         assert env.mark({"screenshot": frame}, elements)["mark_boxes"][299].any()
-        taken = []
-        for _ in range(15):
-            start = time.process_time()
-            env.mark({"screenshot": frame}, elements)
-            taken.append((time.process_time() - start) * 1000)
-        assert min(taken) <= 10, preset  # the least: neighbours on the machine's memory only add to it
+        taken = least_ms(lambda env=env: env.mark({"screenshot": frame}, elements), 15)
+        assert taken <= 10 * max(1, slower), preset
+
+
+def least_ms(work, runs):
+    """The least processor time that it takes: neighbours on the machine's memory only add to it."""
+    taken = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        taken.append((time.process_time() - start) * 1000)
+    return min(taken)
 
 
 @pytest.fixture(scope="module")
@@ -489,5 +501,7 @@ def test_kalgebra_labels_are_all_visible(kalgebra):
 
 
 def test_the_benchmark_runs(capsys):
-    assert main(["--repeats", "3"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]] == [*["SetOfMark"] * 3, "published"]
+    status = main(["--repeats", "3"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[0] for row in rows] == [*["SetOfMark"] * 3, "published"]
+    assert status == any(float(row[-2]) > 10 for row in rows[:3])

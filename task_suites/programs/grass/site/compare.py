@@ -9,6 +9,7 @@ The agent's are asked before the right maps are made, since the agent's may name
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
@@ -16,7 +17,7 @@ import subprocess
 import sys
 from typing import Any
 
-LIMIT = 60_000  # characters of each answer
+LIMIT = 20_000  # characters of an answer that are printed; a longer one is told apart by its digest
 TIMEOUT = 40.0  # seconds
 
 
@@ -50,7 +51,11 @@ def answer(task: dict[str, Any], command: str) -> str:
         return f"!it took longer than {TIMEOUT:g} s"
     if done.returncode:
         return f"!{done.stderr.strip()[-800:]}"
-    return done.stdout.strip()[:LIMIT]
+    said = done.stdout.strip()
+    if len(said) <= LIMIT:
+        return said
+    digest = hashlib.sha256(said.encode()).hexdigest()
+    return f"{said[:LIMIT]} ... {len(said)} characters, SHA-256 {digest}"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Python loads this into GRASS's window as it starts: it tells what the window holds to whoever asks at a socket.
 
 The socket has an abstract name, which nobody can take while the window is there. What is told is read in the window's
-own thread, and nothing is changed by it. GRASS would load add-ons into this process, and run texts of its modeler as
-Python, as conditions of loops: both are refused, since they could change what is told.
+own thread, and nothing is changed by it, but for ``CLOSE``, which takes the console's prompt away. GRASS would load
+add-ons into this process, and run texts of its modeler (conditions of loops) and of the user's menus (ids, handlers) as
+Python: all are refused, but for dotted names, since they could change what is told.
 """
 
+import dis
 import json
 import os
 import socket
@@ -12,23 +14,28 @@ import sys
 import threading
 
 NAME = os.environ.pop("DESKGYM_GRASS_SOCKET", "")  # the window's children must not have it
+CLOSE = b"close the prompt"
 TIMEOUT = 20.0  # seconds
+GUI = os.path.join("", "gui", "wxpython", "")  # in the paths of the window's own modules
 OWN = ("/usr/", os.path.dirname(os.path.abspath(__file__)))  # nobody but root writes there
+READS = {"RESUME", "CACHE", "EXTENDED_ARG", "LOAD_NAME", "LOAD_ATTR", "RETURN_VALUE"}
 
 
 def serve(server):
     """Answer each connection with one JSON text."""
     while True:
         peer, _ = server.accept()
+        peer.settimeout(TIMEOUT)
         with peer:
             try:
-                peer.sendall(json.dumps(ask(), default=str).encode())
+                read = close_prompt if peer.recv(64) == CLOSE else window
+                peer.sendall(json.dumps(ask(read), default=str).encode())
             except OSError:
                 pass  # whoever asked has gone
 
 
-def ask():
-    """What the window holds, or ``error``."""
+def ask(tell):
+    """What is told of the window by the function, in its thread; or ``error``."""
     wx = sys.modules.get("wx")
     app = wx and wx.GetApp()
     if not app:
@@ -37,7 +44,7 @@ def ask():
 
     def read():
         try:
-            found.update(window(app.GetTopWindow()))
+            found.update(tell(app.GetTopWindow()))
         except Exception as error:
             found["error"] = f"{type(error).__name__}: {error}"
         done.set()
@@ -45,7 +52,16 @@ def ask():
     wx.CallAfter(read)
     if not done.wait(TIMEOUT):
         return {"error": f"the window did not answer within {TIMEOUT:g} s"}
-    return {**found, "busy": busy(), "titles": [each.GetTitle() for each in wx.GetTopLevelWindows() if each.IsShown()]}
+    return {**found, "busy": busy()}
+
+
+def close_prompt(frame):
+    """Take the console's prompt away, for good."""
+    prompt = frame.goutput.GetPrompt()
+    prompt.Disable()
+    prompt.Hide()
+    prompt.SetFocus = lambda: None  # other parts of the window give it the focus
+    return {}
 
 
 def window(frame):
@@ -77,7 +93,6 @@ def display(shown, tree):
         "toolbars": [key for key, bar in shown.toolbars.items() if bar],
         "edited": edited.GetName() if edited else None,
         "view": shown.toolbars["map"].combo.GetValue(),
-        "resolution": shown.mapWindowProperties.resolution,
     }
 
 
@@ -91,7 +106,6 @@ def layers(tree):
             "type": info["type"],
             "text": tree.GetItemText(item),
             "checked": bool(item.IsChecked()),
-            "selected": item == tree.layer_selected,
             "command": info["cmd"],
             "name": drawn.GetName() if drawn else None,
             "drawn": list(drawn.GetCmd()) if drawn else None,
@@ -116,15 +130,22 @@ def busy():
     return False
 
 
+def is_dotted_name(code):
+    """Whether it does nothing but read a name and attributes of it, none of them private."""
+    reads = all(step.opname in READS for step in dis.get_instructions(code))
+    return reads and not any(name.startswith("__") for name in code.co_names)
+
+
 def watch(event, arguments):
-    """Let nothing run as Python in this process but GRASS's own: no add-on's file, and no condition of a model."""
+    """Let nothing run as Python in this process but GRASS's own: no add-on's file, and no text but a dotted name."""
     if event != "exec":
         return
-    file = arguments[0].co_filename
+    code = arguments[0]
+    file = code.co_filename
     if file == "<string>":
         caller = sys._getframe().f_back
         file = caller.f_code.co_filename if caller else ""
-        if not file.endswith(os.path.join("gmodeler", "model.py")):
+        if GUI not in file or is_dotted_name(code):
             return
     elif file.startswith((*OWN, "<")):
         return

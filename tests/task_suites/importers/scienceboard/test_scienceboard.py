@@ -132,6 +132,8 @@ def test_the_command_line_says_what_runs_and_why_not(source, tmp_path, capsys):
     assert rows["KAlgebra/A-01"]["oracle"] is False and rows["KAlgebra/A-02"]["oracle"] is True
     assert rows["KAlgebra/A-02"]["supported"] is False
     assert "it checks the resolution 500; KAlgebra has [416, 832, 1664, 3328]" in rows["KAlgebra/A-02"]["reason"]
+    assert main(["verify", "science", "--source", "scienceboard", "--path", str(tmp_path), "--check"]) == 1
+    assert "ScienceBoard's tasks have no ledger; leave out --check" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_status(files, copy_of):
         "Lean/A-01": {"not_supported"},
         "TeXstudio/A-01": set(),
         "Dual/ChimeraX/A-01": {"network"},
-        "Raw/Lean/A-01": {"not_supported"},
+        "Raw/Lean/A-01": {"not_installed"},
     }
     (blocker,) = scienceboard.blockers(collection["KAlgebra/A-01"], lambda _: None)
     assert blocker.kind == "not_installed" and "apt install kalgebra" in blocker.reason

@@ -1,5 +1,8 @@
 """``compare_csv``."""
 
+import csv
+import io
+
 import pytest
 from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
@@ -45,15 +48,17 @@ def test_options() -> None:
 @hypothesis_given(st.binary(max_size=300))
 def test_no_bytes_raise_and_each_file_equals_itself(data) -> None:
     assert scores("compare_csv", data, GOLD, FREE)[0] == (data == GOLD)
-    paper, corrected = scores("compare_csv", data, data.decode("latin-1").encode(), FREE)
+    try:
+        paper, corrected = scores("compare_csv", data, data.decode("latin-1").encode(), FREE)
+    except GoldBroken:  # such as a single quotation mark: as a task's own file that is the task's fault
+        with pytest.raises(csv.Error):
+            list(csv.reader(io.StringIO(data.decode("latin-1"), newline=""), strict=True))
+        return
     assert {paper, corrected} <= {0, 1}
 
 
 @hypothesis_given(st.lists(st.lists(st.text('ab 1.0,"\n', max_size=4), min_size=2, max_size=2), min_size=1))
 def test_a_written_table_equals_itself_in_any_order(rows) -> None:
-    import csv
-    import io
-
     def written(of) -> bytes:
         text = io.StringIO()
         csv.writer(text).writerows(of)

@@ -1,0 +1,1 @@
+"""No machine at all."""

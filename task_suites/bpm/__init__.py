@@ -1,0 +1,1 @@
+"""Business processes: procedures, recordings of workflows, and the companies in which they are carried out."""

@@ -1,0 +1,1 @@
+"""WONDERBREAD's six tasks as environments: questions about recordings and procedures, answered in words."""

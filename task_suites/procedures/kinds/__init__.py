@@ -1,0 +1,1 @@
+"""The six kinds of task, each in a module."""

@@ -1,0 +1,1 @@
+"""The website's own kind of page, as a Django app."""

@@ -1,0 +1,1 @@
+"""Theorem proving as text: a prover's REPL in place of a desktop."""
