@@ -44,7 +44,7 @@ def load_program(name: str, folders: Sequence[str | Path] = ()) -> Program:
         folders: where to look beside the package's own folder and ``DESKGYM_PROGRAMS``.
 
     Raises:
-        TaskError: there is no such program, or what was found is none.
+        TaskError: there is no such program, or what was found is none, or two folders have one of this name.
     """
     return _load(name, _folders(folders))
 
@@ -52,9 +52,11 @@ def load_program(name: str, folders: Sequence[str | Path] = ()) -> Program:
 @cache
 def _load(name: str, folders: tuple[str, ...]) -> Program:
     """Look a program up once: a task's draw asks for its programs some twenty times."""
-    for folder in map(Path, folders):
-        if folder / name in _program_folders(folder):
-            return _from_folder(folder / name)
+    found = [folder / name for folder in map(Path, dict.fromkeys(folders)) if folder / name in _program_folders(folder)]
+    if len(found) > 1:
+        raise TaskError(f"two programs are named {name!r}: {found[0]} and {found[1]}; give yours another name")
+    if found:
+        return _from_folder(found[0])
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         return _legal(entry.load(), name, f"the entry point {entry.value!r}")
     raise TaskError(unknown("program", name, program_names(folders)))

@@ -21,8 +21,8 @@ SERVICES = ("deskgym.envs.provision", "deskgym.envs.guest.companion")
 
 LEDGER = "proofs.jsonl"
 """The name of the file with a suite's proofs."""
-OWN_PROOFS = ("tasks", "dialogues", "__pycache__")
-"""Folders beside modules that are no data of theirs."""
+OWN_PROOFS = frozenset(("tasks", "dialogues", "__pycache__"))
+"""Folders beside modules, or below those, that are no data of theirs."""
 MAX_DATA = 1 << 20  # bytes
 
 _ROOT = Path(__file__).parents[3]
@@ -62,7 +62,7 @@ def digest_of_sources(modules: Iterable[str]) -> str:
 
     Of the modules, comments, docstrings and blank lines count for nothing. Data files are those in a module's folder
     that are no Python, and those in its folders that are no packages, such as scripts that run in a machine, but for
-    ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size counts.
+    ledgers, and for ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size counts.
     """
     total = blake2b(digest_size=6)
     folders: dict[Path, str] = {}
@@ -81,10 +81,11 @@ def _data_of(folder: Path) -> str:
     """A digest of the data files of a folder with modules."""
     found: list[Path] = []
     for entry in folder.iterdir():
-        if entry.is_file() and entry.suffix != ".py" and entry.name != LEDGER:
+        if entry.is_file() and entry.suffix != ".py":
             found.append(entry)
-        elif entry.is_dir() and entry.name not in OWN_PROOFS and not (entry / "__init__.py").is_file():
-            found += (path for path in entry.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+        elif entry.is_dir() and not (entry / "__init__.py").is_file():
+            found += (path for path in entry.rglob("*") if path.is_file())
+    found = [path for path in found if path.name != LEDGER and not {*path.relative_to(folder).parts} & OWN_PROOFS]
     total = blake2b(digest_size=6)
     for path in sorted(found):
         size = path.stat().st_size

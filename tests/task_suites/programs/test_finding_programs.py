@@ -99,6 +99,12 @@ def test_what_is_no_program_is_said(tmp_path, text, message):
         load_program("xquiz", [tmp_path])
 
 
+def test_a_name_that_deskgym_s_own_program_has_is_refused(tmp_path):
+    write_program(tmp_path, "shop")
+    with pytest.raises(TaskError, match=r"two programs are named 'shop': .*/shop and .*/shop; give yours another name"):
+        load_program("shop", [tmp_path])
+
+
 def test_names_that_are_not_the_programs_are_refused():
     with pytest.raises(ValueError, match="hooks 'open'; legal are names such as 'mine.open'"):
         Program(name="mine", title="Mine", hooks={"open": print})

@@ -63,7 +63,10 @@ def test_a_text_keeps_its_blank_lines_and_what_looks_like_a_comment(package):
 
 def test_data_files_beside_a_module_count_and_tasks_and_the_ledger_do_not(package):
     before = digest(package)
-    for name in ("tasks/one.yaml", "proofs.jsonl", "__pycache__/maths.pyc", "site/__pycache__/script.pyc"):
+    for name in (
+        "tasks/one.yaml", "proofs.jsonl", "__pycache__/maths.pyc", "site/__pycache__/script.pyc",
+        "suite/proofs.jsonl", "suite/tasks/one.yaml",
+    ):  # fmt: skip
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("new")
     assert digest(package) == before
