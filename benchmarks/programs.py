@@ -80,7 +80,9 @@ CASES = {
     "tracker": Case("Trac in Chromium", "tracker/comment", ("tab",), 2500, 80, env=BPM, memory=700),
     "website": Case("Wagtail in Chromium", "website/retitle", ("tab",), 2500, 80, env=BPM, memory=700),
     "erp": Case("Tryton in Chromium", "erp/cancel", ("tab",), 2500, 80, env=BPM, memory=700),
+    "mail": Case("Roundcube in Chromium", "mail/flag", ("tab",), 2500, 80, env=BPM, memory=700),
     "across": Case("two applications in Chromium", "across/announce", ("tab",), 3000, 80, env=BPM),
+    "three": Case("three applications in Chromium", "across/part", ("tab",), 3000, 80, env=BPM),
 }
 QUICK = ("terminal",)
 

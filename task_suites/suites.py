@@ -193,7 +193,18 @@ ENTRIES = (
     SuiteEntry(
         name="bpm",
         gym_id="deskgym/BPM-v0",
-        programs=("chromium", "postgresql", "helpdesk", "shop", "forum", "tracker", "website", "erp", "company"),
+        programs=(
+            "chromium",
+            "postgresql",
+            "helpdesk",
+            "shop",
+            "forum",
+            "tracker",
+            "website",
+            "erp",
+            "mail",
+            "company",
+        ),  # fmt: skip
         options=INSTRUCTIONS,
         by_source={"wonderbread": "procedures", "demonstrations": "procedures"},
         by_task=dict.fromkeys(KINDS, "procedures"),

@@ -163,6 +163,7 @@ NAMED = {  # a generic file, and the program that it knows of, with the reason
     ("envs/evaluation/checks/web.py", "chromium"): "the browser that is looked into where none is named",
     ("task_suites/hooks/browser.py", "chromium"): "the same",
     ("envs/provision/services.py", "shop"): "an example of a service's name",
+    ("envs/machines/sandbox/rootfs.py", "mail"): "the folder /var/mail, which every system has",
 }
 
 

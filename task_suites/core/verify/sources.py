@@ -62,7 +62,8 @@ def digest_of_sources(modules: Iterable[str]) -> str:
 
     Of the modules, comments, docstrings and blank lines count for nothing. Data files are those in a module's folder
     that are no Python, and those in its folders that are no packages, such as scripts that run in a machine, but for
-    ledgers, and for ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size counts.
+    ledgers, and for ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size
+    counts.
     """
     total = blake2b(digest_size=6)
     folders: dict[Path, str] = {}

@@ -19,7 +19,7 @@ _LOADED = SettlePolicy(quiet_ms=300, cap_ms=5000)
 TITLES = {
     "helpdesk": "*Powered by django-helpdesk*", "shop": "*Dashboard | Lindqvist Office Goods*", "forum": "*Spirit*",
     "tracker": "*\u2013 Lindqvist Office Goods*", "website": "*Wagtail*",
-    "erp": "*Tryton*",
+    "erp": "*Tryton*", "mail": "Lindqvist Office Goods ::*",
 }  # fmt: skip
 """Of the applications' pages."""
 

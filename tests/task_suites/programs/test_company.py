@@ -14,6 +14,7 @@ from deskgym.task_suites.programs.company.program import TITLES
 from deskgym.task_suites.programs.erp import functions as erp
 from deskgym.task_suites.programs.forum import functions as forum
 from deskgym.task_suites.programs.helpdesk import company as helpdesk
+from deskgym.task_suites.programs.mail import functions as mail
 from deskgym.task_suites.programs.shop import functions as shop
 from deskgym.task_suites.programs.tracker import functions as tracker
 from deskgym.task_suites.programs.website import content
@@ -25,18 +26,18 @@ COOKIE = re.compile(r'SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "(\w+)", "(\w+)"')
 SAME = (
     ("shop/note", "shop/infeasible"), ("shop/price", "shop/infeasible_price"), ("forum/reply", "forum/infeasible"),
     ("tracker/comment", "tracker/infeasible"), ("website/remove", "website/infeasible"),
-    ("erp/confirm", "erp/infeasible"),
+    ("erp/confirm", "erp/infeasible"), ("mail/reply", "mail/infeasible"),
 )  # fmt: skip
 TASKS = {
     "shop": "shop/status", "forum": "forum/reply", "tracker": "tracker/comment", "website": "website/retitle",
-    "erp": "erp/cancel",
+    "erp": "erp/cancel", "mail": "mail/flag",
 }  # fmt: skip
 FORGE = """
 import glob, os, re, urllib.error, urllib.request
 for path in ("/var/lib/deskgym-{name}", "/opt/deskgym/{name}", "/opt/deskgym/env/{name}"):
     print("file", os.path.exists(path))
 lines = "".join(open(p).read() for p in glob.glob("/proc/[0-9]*/cmdline"))
-print("server", "waitress" in lines)
+print("server", any(word in lines for word in ("waitress", "aiosmtpd", "dovecot")))
 open_to_all = [p for p in glob.glob("/proc/[0-9]*/environ") if os.access(p, os.R_OK)]
 print("secret", any(b"_SECRET" in open(p, "rb").read() for p in open_to_all))
 def status(path):
@@ -64,7 +65,10 @@ except urllib.error.HTTPError as error:
     page = str(error)
 print("Maya" in page or "maya" in page)
 """
-PAGES = {"shop": "/dashboard/", "forum": "/user/", "tracker": "/about", "website": "/admin/", "erp": "/erp/rpc/"}
+PAGES = {
+    "shop": "/dashboard/", "forum": "/user/", "tracker": "/about", "website": "/admin/", "erp": "/erp/rpc/",
+    "mail": "/?_task=mail",
+}  # fmt: skip
 BODIES = {"erp": b'{"id": 1, "method": "model.res.user.get_preferences", "params": [false, {}]}'}
 
 
@@ -104,6 +108,11 @@ def test_what_tasks_ask_fits_the_data():
     ]
     assert sum(counts) == len(tracker.issues.tickets())
     assert len({website.page(number)["path"] for number in range(1, 49)}) == 48
+    inbox = mail.letters.inbox()
+    assert sum(mail.of_sender(number)["count"] for number in range(1, 7)) == 14
+    assert len({letter["subject"] for letter in inbox}) == len(inbox)
+    about = next(letter for letter in inbox if letter["kind"] == "order")
+    assert shop.order(mail.letter(about["number"])["place"])["email"] == about["address"]
     states = ("Draft", "Quotation", "Cancelled")
     assert sum(erp.count(state, 0, 5) for state in states) == len(erp.trade.sales())
     live = [number for number in range(8, 56) if (number**2 // 3 + 3) % 3]
