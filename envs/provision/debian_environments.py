@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from deskgym.envs.machines.image.children import ToolFailed, run_tool
+from deskgym.envs.machines.image.children import run_tool
 from deskgym.envs.provision.layer_store import Report
 from deskgym.envs.provision.tool_environments import ToolEnvironment
 
@@ -18,7 +18,7 @@ class DebianEnvironment(ToolEnvironment):
     """A tool environment with Debian packages too, where machines look for them: below /usr, /etc and /var.
 
     They are unpacked and not installed, so that no script of theirs runs and no server of theirs starts on the host.
-    Which versions they have, apt's lists say when it is built.
+    Which versions they have, apt's lists say when it is built (``sudo apt-get update`` fetches them).
 
     Attributes:
         packages: names. What they depend on is not fetched: name it too, or let the program name it
@@ -47,11 +47,7 @@ class DebianEnvironment(ToolEnvironment):
         shutil.rmtree(fetched, ignore_errors=True)  # of a build that was killed
         fetched.mkdir()
         report(f"{self.name}: apt-get download", 0, len(self.packages))
-        try:
-            run_tool(["env", f"--chdir={fetched}", "apt-get", "download", *self.packages], log)
-        except ToolFailed as error:
-            error.lines.append("if apt's lists are old or missing: sudo apt-get update")
-            raise
+        run_tool(["env", f"--chdir={fetched}", "apt-get", "download", *self.packages], log)
         files = sorted(fetched.glob("*.deb"))
         unpacked = downloads / "unpacked"
         for number, file in enumerate(files):
