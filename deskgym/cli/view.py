@@ -24,8 +24,14 @@ ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """DIR, --out and --open; --live and what goes with it."""
+    """DIR, a second one, --out and --open; --live and what goes with it."""
     parser.add_argument("folder", metavar="DIR", nargs="?", help="an episode's folder, or one with episodes in it")
+    parser.add_argument(
+        "other",
+        metavar="OTHER",
+        nargs="?",
+        help="a second episode's folder: the two are shown side by side, step by step",
+    )
     parser.add_argument("--out", metavar="FILE", help="the page (default: DIR/episodes.html)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
     live = parser.add_argument_group("running machines (docs/live.md)")
@@ -57,12 +63,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write(arguments: argparse.Namespace) -> int:
-    from deskgym.viewer.page import write_page
+    from deskgym.viewer.page import write_page, write_pair
     from deskgym.wrappers.recording.recording import find_recordings
 
     folder = Path(arguments.folder)
     out = Path(arguments.out) if arguments.out else folder / "episodes.html"
     recordings = find_recordings(folder)
+    if arguments.other is not None:
+        both = {arguments.folder: recordings, arguments.other: find_recordings(Path(arguments.other))}
+        for name, found in both.items():
+            if len(found) != 1:
+                raise ValueError(f"{name} has {len(found)} episodes; side by side go two folders of one episode each")
+        size = write_pair(recordings[0], both[arguments.other][0], out)
+        print(f"{out} (2 episodes side by side, {size / 1e6:.1f} MB)")
+        if arguments.open:
+            _open(out.resolve().as_uri())
+        return 0
     with progress() as bar:
         frames = bar.add_task("episodes", total=len(recordings))
         size = write_page(recordings, out, lambda: bar.advance(frames))

@@ -195,6 +195,10 @@
   // --------------------------------------------------------------------------------------------------------- input
   const moves = { first: () => 0, previous: () => at - 1, next: () => at + 1, last: () => Infinity };
   for (const [id, target] of Object.entries(moves)) $(id).addEventListener("click", () => show(target()));
+  addEventListener("message", (event) => { // two pages side by side move together
+    const target = event.source === parent && moves[event.data?.move];
+    if (target && episode?.steps.length) show(target());
+  });
   $("slider").addEventListener("input", () => show(Number($("slider").value)));
   $("wide").addEventListener("change", () => $("player").classList.toggle("wide", $("wide").checked));
   for (const id of ["after", "marks", "boxes"]) $(id).addEventListener("change", () => show(at));

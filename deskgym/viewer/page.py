@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2.environment import TemplateStream
 from markupsafe import Markup
 
 from deskgym._version import __version__
@@ -40,19 +41,63 @@ def write_page(recordings: Sequence[Recording], out: Path, done: Callable[[], ob
     Raises:
         RecordingError: a recording makes no sense, or the page cannot be written.
     """
-    script, style = _asset("page.js"), _asset("page.css")
-    environment = Environment(
+    return _write(_page(recordings, done or (lambda: None)), out)
+
+
+def write_pair(left: Recording, right: Recording, out: Path) -> int:
+    """Write one HTML page with two episodes side by side, which go from step to step together or each alone.
+
+    Args:
+        left: an episode.
+        right: another one.
+        out: the page; its folder is made if it is missing.
+
+    Returns:
+        Its size in bytes.
+
+    Raises:
+        RecordingError: a recording makes no sense, or the page cannot be written.
+    """
+    recordings = (left, right)
+    return _write(
+        _environment()
+        .get_template("pair.html")
+        .stream(
+            names=[f"{_made(recording, _summary)['task']} ({recording.folder.name})" for recording in recordings],
+            pages=["".join(_page([recording], lambda: None)) for recording in recordings],
+            inner_script_hash=_hash(_asset("page.js")),
+            inner_style_hash=_hash(_asset("page.css")),
+            **_inline("pair"),
+        ),
+        out,
+    )
+
+
+def _page(recordings: Sequence[Recording], done: Callable[[], object]) -> TemplateStream:
+    """The page with a list of episodes."""
+    return _environment().get_template("page.html").stream(
+        summaries=[_made(recording, _summary) for recording in recordings],
+        episodes=_episodes(recordings, done),
+        version=__version__,
+        **_inline("page"),
+    )  # fmt: skip
+
+
+def _environment() -> Environment:
+    return Environment(
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    stream = environment.get_template("page.html").stream(
-        summaries=[_made(recording, _summary) for recording in recordings],
-        episodes=_episodes(recordings, done or (lambda: None)),
-        script=Markup(script),
-        style=Markup(style),
-        script_hash=_hash(script),
-        style_hash=_hash(style),
-        version=__version__,
-    )
+
+
+def _inline(name: str) -> dict[str, str]:
+    """A page's own script and style, and what allows exactly these."""
+    script, style = _asset(f"{name}.js"), _asset(f"{name}.css")
+    return {
+        "script": Markup(script), "style": Markup(style), "script_hash": _hash(script), "style_hash": _hash(style),
+    }  # fmt: skip
+
+
+def _write(stream: TemplateStream, out: Path) -> int:
     partial = out.with_name(out.name + ".part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

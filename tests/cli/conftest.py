@@ -1,3 +1,4 @@
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,6 +20,23 @@ def science_has_bad_tasks(monkeypatch, science_is_fake):
     import fake_suite
 
     monkeypatch.setattr(fake_suite, "suite", fake_suite.whole_suite)
+
+
+@pytest.fixture
+def browser():
+    """Chromium without a screen, driven by Selenium."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium or its driver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1000,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield chrome
+    chrome.quit()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """``deskgym play``: what a person does on the page becomes actions, and nobody else reaches the page."""
 
 import json
-import shutil
 import threading
 import time
 import urllib.error
@@ -126,52 +125,41 @@ def test_what_cannot_be_played_is_said_before_anything_starts(arguments, said, c
 
 
 @pytest.mark.slow
-def test_mouse_and_keys_in_a_browser_become_actions(page):
-    webdriver = pytest.importorskip("selenium.webdriver")
+def test_mouse_and_keys_in_a_browser_become_actions(page, browser):
+    from selenium import webdriver
     from selenium.webdriver.common.keys import Keys
 
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or its driver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1000,900"):
-        options.add_argument(argument)
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        done = []
+    done = []
 
-        def take():
-            while True:
-                done.append(dict(page.next()))
-                page.show(np.full((300, 400, 3), len(done), np.uint8), step=len(done), over=len(done) == 7)
+    def take():
+        while True:
+            done.append(dict(page.next()))
+            page.show(np.full((300, 400, 3), len(done), np.uint8), step=len(done), over=len(done) == 7)
 
-        threading.Thread(target=take, daemon=True).start()
-        page.show(np.zeros((300, 400, 3), np.uint8), task="t", instruction="Do it.", step=0, of=9)
-        chrome.get(page.address)
-        picture = until(lambda: chrome.find_element("id", "picture"))
-        until(lambda: picture.is_displayed() and picture.get_property("naturalWidth") == 400)
-        mouse = webdriver.ActionChains(chrome, duration=0)
-        mouse.move_to_element_with_offset(picture, -100, 50).click().perform()
-        until(lambda: len(done) == 1)
-        mouse.move_to_element_with_offset(picture, 0, 0).context_click().perform()
-        until(lambda: len(done) == 2)
-        mouse.send_keys("aB c").send_keys(Keys.ENTER).perform()
-        until(lambda: len(done) == 4)
-        mouse.key_down(Keys.CONTROL).send_keys("s").key_up(Keys.CONTROL).perform()
-        until(lambda: len(done) == 5)
-        mouse.move_to_element_with_offset(picture, -50, 0).click_and_hold().move_by_offset(80, 10).release().perform()
-        until(lambda: len(done) == 6)
-        chrome.find_element("id", "answer").send_keys("42" + Keys.ENTER)
-        until(lambda: len(done) == 7)
-        click, menu, typed, enter, save, drag, answer = done
-        assert (click["action"], click["button"]) == ("click", "left")
-        assert abs(click["x"] - 100) < 4 and abs(click["y"] - 200) < 4
-        assert (menu["action"], menu["button"]) == ("click", "right")
-        assert typed == {"action": "type", "text": "aB c"} and enter == {"action": "press", "keys": ["enter"]}
-        assert save == {"action": "press", "keys": ["ctrl", "s"]}
-        assert drag["action"] == "drag" and abs(drag["to_x"] - drag["x"] - 80) < 4
-        assert answer == {"action": "answer", "text": "42"}
-        until(lambda: not chrome.find_element("id", "end").is_displayed())
-    finally:
-        chrome.quit()
+    threading.Thread(target=take, daemon=True).start()
+    page.show(np.zeros((300, 400, 3), np.uint8), task="t", instruction="Do it.", step=0, of=9)
+    browser.get(page.address)
+    picture = until(lambda: browser.find_element("id", "picture"))
+    until(lambda: picture.is_displayed() and picture.get_property("naturalWidth") == 400)
+    mouse = webdriver.ActionChains(browser, duration=0)
+    mouse.move_to_element_with_offset(picture, -100, 50).click().perform()
+    until(lambda: len(done) == 1)
+    mouse.move_to_element_with_offset(picture, 0, 0).context_click().perform()
+    until(lambda: len(done) == 2)
+    mouse.send_keys("aB c").send_keys(Keys.ENTER).perform()
+    until(lambda: len(done) == 4)
+    mouse.key_down(Keys.CONTROL).send_keys("s").key_up(Keys.CONTROL).perform()
+    until(lambda: len(done) == 5)
+    mouse.move_to_element_with_offset(picture, -50, 0).click_and_hold().move_by_offset(80, 10).release().perform()
+    until(lambda: len(done) == 6)
+    browser.find_element("id", "answer").send_keys("42" + Keys.ENTER)
+    until(lambda: len(done) == 7)
+    click, menu, typed, enter, save, drag, answer = done
+    assert (click["action"], click["button"]) == ("click", "left")
+    assert abs(click["x"] - 100) < 4 and abs(click["y"] - 200) < 4
+    assert (menu["action"], menu["button"]) == ("click", "right")
+    assert typed == {"action": "type", "text": "aB c"} and enter == {"action": "press", "keys": ["enter"]}
+    assert save == {"action": "press", "keys": ["ctrl", "s"]}
+    assert drag["action"] == "drag" and abs(drag["to_x"] - drag["x"] - 80) < 4
+    assert answer == {"action": "answer", "text": "42"}
+    until(lambda: not browser.find_element("id", "end").is_displayed())

@@ -419,22 +419,6 @@ env.close()
 """
 
 
-@pytest.fixture
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver")
-    driver = shutil.which("chromedriver")
-    if CHROMIUM is None or driver is None:
-        pytest.skip("chromium or its driver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1000,700"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield chrome
-    chrome.quit()
-
-
 def until(condition, seconds=20.0):
     end = time.monotonic() + seconds
     while not (value := condition()):

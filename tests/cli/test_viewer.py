@@ -1,10 +1,12 @@
 """The page: lossless frames, hostile text, sizes, and what a browser makes of it."""
 
 import base64
+import html
 import json
 import re
 import shutil
 import subprocess
+import time
 
 import cv2
 import numpy as np
@@ -16,7 +18,7 @@ from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
 from deskgym.viewer.frames import bounding_box, changed_boxes, pack_frames
 from deskgym.viewer.marks import Pointer, caption
-from deskgym.viewer.page import phases, write_page
+from deskgym.viewer.page import phases, write_page, write_pair
 from deskgym.wrappers import RecordEpisode
 from deskgym.wrappers.recording.recording import META, RecordingError, find_recordings
 
@@ -212,3 +214,47 @@ def test_the_script_runs_in_a_browser(recorded, tmp_path):
     assert "step 1 of 1" in body and "the screen after it" in body
     assert "&lt;/script&gt;&lt;script&gt;alert" in body  # the typed text, as text
     assert body.count("<rect") > 3  # the elements' boxes and the timing
+
+
+def test_two_episodes_go_side_by_side(recorded, cli):
+    first, second, _ = sorted(path for path in recorded.iterdir() if path.is_dir())
+    status, out, _ = cli("view", str(first), str(second), "--out", str(recorded / "pair.html"))
+    assert status == 0 and "2 episodes side by side" in out
+    page = (recorded / "pair.html").read_text()
+    inner = [html.unescape(text) for text in re.findall(r'srcdoc="(.*?)"', page, re.DOTALL)]
+    assert [data_of(each) for each in inner] == [data_of(page_of(folder)) for folder in (first, second)]
+    status, _, said = cli("view", str(first), str(recorded))
+    assert status == 1 and "has 3 episodes; side by side go two folders of one episode each" in said
+
+
+@pytest.mark.slow
+def test_they_move_together_and_alone(recorded, browser):
+    left, right = find_recordings(recorded)[:2]
+    write_pair(left, right, recorded / "pair.html")
+    browser.get((recorded / "pair.html").as_uri())
+    frames = browser.find_elements("tag name", "iframe")
+
+    def where():
+        told = []
+        for frame in frames:
+            browser.switch_to.frame(frame)
+            told.append(browser.find_element("id", "where").text)
+            browser.switch_to.default_content()
+        return told
+
+    def until(right):
+        deadline = time.monotonic() + 10
+        while (told := where()) != right:
+            assert time.monotonic() < deadline, told
+            time.sleep(0.1)
+
+    counts = [len(recording.steps) - 1 for recording in (left, right)]
+    until([f"step 1 of {count}" for count in counts])
+    browser.find_element("css selector", "[data-move=next]").click()
+    second = [f"step 2 of {count}" if count > 1 else "end" for count in counts]
+    until(second)
+    browser.switch_to.frame(frames[0])
+    browser.find_element("id", "first").click()
+    browser.switch_to.default_content()
+    until([f"step 1 of {counts[0]}", second[1]])
+    assert browser.get_log("browser") == []
