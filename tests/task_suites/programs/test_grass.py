@@ -182,7 +182,7 @@ def test_another_program_at_the_window_s_socket_is_not_believed(env):
 def test_a_program_that_the_window_started_is_not_believed_in_its_place(env):
     # typed in the console, it is a child of the window, and so one of the launched program's processes
     console = (
-        "import os, time; pyautogui.click(1115, 748); time.sleep(0.5); pyautogui.click(1100, 700); time.sleep(0.3); "
+        "import os, time; pyautogui.click(1115, 748); time.sleep(1.5); pyautogui.click(1100, 700); time.sleep(1); "
     )
     console += "pyautogui.write('python3 /home/user/forge.py'); pyautogui.press('escape'); pyautogui.press('enter')"
     console += "\nwhile not os.path.exists('/home/user/serves'): time.sleep(0.05)"
