@@ -101,27 +101,38 @@ def sampled():
     return sample
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Sample the slow tests by the run's seed.
+    """Sample the slow tests by the run's seed, once ``-m`` has chosen.
 
     With ``--dist loadgroup`` the tests of a file run in one process, and so do all that start virtual machines.
     """
-    left_out = [item for item in items if item.get_closest_marker("slow") and not file_is_sampled(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if item.get_closest_marker("qemu"):
             item.add_marker(pytest.mark.xdist_group("qemu"))
         elif not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+            item.add_marker(pytest.mark.xdist_group(file_of(item)))
+    result = yield
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    files = sampled_files({file_of(item) for item in slow})
+    left_out = [item for item in slow if file_of(item) not in files]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+    return result
 
 
-def file_is_sampled(item):
-    """Whether the slow tests of a test's file run; the same for all of the file, whose fixtures are expensive."""
+def file_of(item):
+    return item.nodeid.partition("::")[0]
+
+
+def sampled_files(files):
+    """The files whose slow tests run: a sixth, but at least one; all of a file, whose fixtures are expensive."""
     seed = os.environ[SAMPLE]
-    return seed == "all" or random.Random(f"{seed} {item.nodeid.partition('::')[0]}").random() < 1 / 6
+    if seed == "all" or not files:
+        return files
+    draws = {file: random.Random(f"{seed} {file}").random() for file in files}
+    return {file for file, draw in draws.items() if draw < 1 / 6} or {min(draws, key=draws.get)}
 
 
 def pytest_report_header():
