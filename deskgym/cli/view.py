@@ -69,21 +69,18 @@ def _write(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     out = Path(arguments.out) if arguments.out else folder / "episodes.html"
     recordings = find_recordings(folder)
-    if arguments.other is not None:
-        both = {arguments.folder: recordings, arguments.other: find_recordings(Path(arguments.other))}
-        for name, found in both.items():
+    if arguments.other is None:
+        with progress() as bar:
+            frames = bar.add_task("episodes", total=len(recordings))
+            size = write_page(recordings, out, lambda: bar.advance(frames))
+        told = "1 episode" if len(recordings) == 1 else f"{len(recordings)} episodes"
+    else:
+        others = find_recordings(Path(arguments.other))
+        for name, found in ((arguments.folder, recordings), (arguments.other, others)):
             if len(found) != 1:
                 raise ValueError(f"{name} has {len(found)} episodes; side by side go two folders of one episode each")
-        size = write_pair(recordings[0], both[arguments.other][0], out)
-        print(f"{out} (2 episodes side by side, {size / 1e6:.1f} MB)")
-        if arguments.open:
-            _open(out.resolve().as_uri())
-        return 0
-    with progress() as bar:
-        frames = bar.add_task("episodes", total=len(recordings))
-        size = write_page(recordings, out, lambda: bar.advance(frames))
-    noun = "episode" if len(recordings) == 1 else "episodes"
-    print(f"{out} ({len(recordings)} {noun}, {size / 1e6:.1f} MB)")
+        size, told = write_pair(recordings[0], others[0], out), "2 episodes side by side"
+    print(f"{out} ({told}, {size / 1e6:.1f} MB)")
     if arguments.open:
         _open(out.resolve().as_uri())
     return 0
