@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check
 APT := $(PYTHON) deskgym/apt.py
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-test demo image test test-all proofs check bench clean
+.PHONY: help setup setup-test demo docs image test test-all proofs check bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -45,6 +45,11 @@ demo: setup  ## an oracle solves a real task; leaves out/demo.html with pictures
 	$(BIN)/deskgym run science --task kalgebra/plot-2d --agent oracle --seed 7 --screen 1280x720 --record out/demo
 	$(BIN)/deskgym view out/demo --out out/demo.html
 	@echo "open out/demo.html"
+
+docs: | $(VENV)/bin/python  ## the documentation as a site, in out/docs; a dead link is an error
+	@$(PIP) -q -e '.[docs]'
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs out/docs
+	@echo "open out/docs/index.html"
 
 image:  ## a disk image with the science programs, for virtual machines
 	@$(APT) image vm

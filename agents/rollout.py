@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deskgym.agents.base import EpisodeResult, Outcome, run_episode
-from deskgym.envs.errors import DeskgymError, MachineError, SetupError, TaskError
+from deskgym.envs.errors import DeskgymError, MachineError, RunOver, SetupError, TaskError
 from deskgym.wrappers.recording.record_episode import RecordEpisode
 from deskgym.wrappers.recording.recording import RecordingError
 
@@ -31,11 +31,16 @@ def rollout(
     Raises:
         TaskError: the task is unknown, or has no such wrong attempt.
         RecordingError: the disk does not take the recording.
+        RunOver: no further episode can be played.
     """
     start = time.perf_counter()
     try:
         return run_episode(env, agent, seed=seed, options=options, max_steps=max_steps, on_step=on_step)
     except (TaskError, RecordingError):
+        raise
+    except RunOver as error:
+        if isinstance(env, RecordEpisode):
+            env.abort(str(error))
         raise
     except Exception as error:
         outcome: Outcome = "fault" if isinstance(error, MachineError) else "error"

@@ -14,6 +14,10 @@ class DeskgymError(Exception):
     """Base class: catch this to catch all that deskgym raises on purpose."""
 
 
+class RunOver(DeskgymError):
+    """No further episode can be played: a budget is spent, or what an agent needs will never be there."""
+
+
 class ActionError(DeskgymError, ValueError):
     """The action cannot be carried out as given; nothing was done and the episode goes on."""
 

@@ -3,6 +3,7 @@
     python examples/train_ppo.py                     # trains, tests on held-out parameters, ablates, draws out/ppo.png
     python examples/train_ppo.py --minutes 2 --tasks 'ladder/1-tab' --no-ablation
     python examples/train_ppo.py --out out/ppo       # killed? the same command goes on where it was
+    python examples/train_ppo.py --tensorboard       # curves in out/ppo/tensorboard; --wandb for Weights & Biases
 
 Reads top to bottom: the env, the curriculum, the training run, the test on held-out parameters, the picture.
 """
@@ -24,6 +25,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 import deskgym  # noqa: F401 - registers the environments
@@ -149,6 +151,9 @@ class Run(BaseCallback):
         self.anneal(max(0.05, 1 - self.elapsed / self.seconds))
         self.save()
         log(self.folder, {"elapsed": self.elapsed, "episodes": self.episodes, "train": self.rates(), "lost": self.lost})
+        for task, rate in self.rates().items():  # stable-baselines3's logger: TensorBoard, where there is one
+            self.logger.record(f"solved/{task}", rate)
+        self.logger.record("episodes", self.episodes)
         shown = " ".join(f"{rate:.0%}" for rate in self.rates().values())
         self.bar(min(self.elapsed, self.seconds), f"{self.episodes} episodes, solved {shown}")
 
@@ -183,6 +188,8 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
     else:
         model = fresh(vec, args.seed)
         vec.env_method("set_weights", run.weights())
+    if args.tensorboard or args.wandb:
+        model.set_logger(configure(str(args.out / "tensorboard" / name), ["tensorboard"]))
     if run.elapsed < run.seconds and not run.mastered():
         (folder / "test.json").unlink(missing_ok=True)  # of a shorter training
         model.learn(2**31, callback=run, use_masking=masks, reset_num_timesteps=False)
@@ -293,12 +300,27 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))
+    parser.add_argument(
+        "--tensorboard", action="store_true", help="write curves for TensorBoard (pip install tensorboard)"
+    )
+    parser.add_argument("--wandb", metavar="PROJECT", help="and send them to Weights & Biases (pip install wandb)")
     args = parser.parse_args()
     args.tasks = tuple(args.tasks)
     args.out.mkdir(parents=True, exist_ok=True)
     check_settings(args)
     torch.set_num_threads(1)
     start = time.monotonic()
+    if args.wandb:  # WANDB_MODE=offline keeps it here; an experiment that goes on is the same run there
+        import wandb
+
+        name = args.out / "wandb-id"
+        if not name.exists():
+            name.write_text(wandb.util.generate_id())
+        settings = {key: str(value) for key, value in vars(args).items()} | PPO
+        wandb.init(
+            project=args.wandb, id=name.read_text(), resume="allow", dir=args.out, config=settings,
+            sync_tensorboard=True,
+        )  # fmt: skip
     vec = SubprocVecEnv([lambda k=k: make_env(args.tasks, 100 * args.seed + k) for k in range(args.envs)])
     columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}"))
     runs = ["masks"] if args.no_ablation else ["masks", "no masks"]
@@ -314,6 +336,9 @@ def main() -> None:
     finally:
         vec.close()
     draw(args.out, args.tasks, runs)
+    if args.wandb:
+        wandb.log({"curves": wandb.Image(str(args.out.with_suffix(".png")))})
+        wandb.finish()
     for name in (*runs, *BASELINES):
         path = args.out / f"{name}.json" if name in BASELINES else args.out / name / "test.json"
         for task, row in json.loads(path.read_text()).items():

@@ -249,7 +249,7 @@ ENTRIES = (
             ("difficulty", "difficulty"),
         ),
         tallies=("modes", "action_types", "result_types"),
-        commands={"history": "deskgym.cli.history"},
+        commands={"history": "deskgym.cli.history", "dialogues": "deskgym.cli.dialogues"},
         extra="tables",
         check_up="deskgym.task_suites.table_analysis.check_up:check",
     ),

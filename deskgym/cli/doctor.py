@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from deskgym.cli.output import print_json, print_table, progress
+from deskgym.cli.output import agreed, note, print_json, print_table, progress
 from deskgym.task_suites import import_place
 from deskgym.task_suites.suites import ENTRIES
 
 if TYPE_CHECKING:
     from deskgym.envs.machines.doctor.doctor import CheckUp
 
+_COMMAND = re.compile(r"(sudo (sysctl -w|usermod)|/\S+ -m pip install) [\w.=/+ -]+")
+_PACKAGES = re.compile(r"sudo apt-get install ([\w.+ -]+)")
+"""What ``--fix`` does of what a check advises; the rest is for a person to decide."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """--no-start and --json."""
+    """--fix, --yes, --no-start and --json."""
+    parser.add_argument("--fix", action="store_true", help="run the commands that mend what failed, and look again")
+    parser.add_argument("--yes", "-y", action="store_true", help="with --fix: do not ask")
     parser.add_argument("--no-start", action="store_true", help="do not start a sandbox as the last check")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the checks; 1 if any fails."""
-    from deskgym.envs.machines.doctor.doctor import iterate
-
-    checks = []
-    with progress(arguments.json) as bar:
-        running = bar.add_task("checks", total=None)
-        for check in chain(iterate(start=not arguments.no_start), suite_checks()):
-            checks.append(check)
-            bar.update(running, description=check.name, advance=1)
+    """Print the checks, and mend what failed where that is asked for; 1 if any fails."""
+    if arguments.yes and not arguments.fix:
+        raise ValueError("--yes goes with --fix")
+    checks = _checks(arguments)
+    if arguments.fix and _mend([check for check in checks if check.status == "fail"], arguments.yes):
+        checks = _checks(arguments)
     failed = [check.name for check in checks if check.status == "fail"]
     if arguments.json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
@@ -42,6 +49,43 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{check.name}: {check.fix}")
     print(f"this computer cannot run deskgym yet: {', '.join(failed)}" if failed else "this computer can run deskgym")
     return int(bool(failed))
+
+
+def _checks(arguments: argparse.Namespace) -> list[CheckUp]:
+    from deskgym.envs.machines.doctor.doctor import iterate
+
+    checks = []
+    with progress(arguments.json) as bar:
+        running = bar.add_task("checks", total=None)
+        for check in chain(iterate(start=not arguments.no_start), suite_checks()):
+            checks.append(check)
+            bar.update(running, description=check.name, advance=1)
+    return checks
+
+
+def _mend(failed: Sequence[CheckUp], yes: bool) -> bool:
+    """Do what the checks advise, if the user agrees; say what is left to do by hand. Whether anything was done."""
+    from deskgym.apt import install
+
+    packages = [name for check in failed if (match := _PACKAGES.fullmatch(check.fix)) for name in match[1].split()]
+    lines = list(dict.fromkeys(check.fix for check in failed if _COMMAND.fullmatch(check.fix)))
+    for check in failed:
+        if check.fix not in lines and not _PACKAGES.fullmatch(check.fix):
+            note(f"{check.name}, by hand: {check.fix or check.found}")
+    if os.geteuid() == 0:
+        lines = [line.removeprefix("sudo ") for line in lines]
+    asked = [*([f"apt-get install {' '.join(packages)}"] if packages else []), *lines]
+    if not asked or not (yes or agreed(" && ".join(asked))):
+        return False
+    if packages:
+        install(packages)
+    for line in lines:
+        note(line)
+        try:
+            subprocess.run(shlex.split(line), check=True, stdout=2)  # progress is no result
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise ValueError(f"{line} failed: {error}") from None
+    return True
 
 
 def suite_checks() -> Iterator[CheckUp]:

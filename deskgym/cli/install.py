@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from deskgym.cli.output import agreed
 from deskgym.envs.errors import near
 from deskgym.task_suites import SUITES
 
@@ -97,7 +98,7 @@ def _wanted(name: str) -> tuple[Sequence[str], str]:
     return (tasks.needs().programs if isinstance(tasks, KnowsNeeds) else ()), entry.extra
 
 
-def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
+def _installed(debian: list[str], python: list[str], yes: bool) -> bool:
     """Install packages, if the user agrees."""
     from deskgym.apt import install
 
@@ -107,7 +108,7 @@ def _installed(debian: list[str], python: list[str], agreed: bool) -> bool:
         raise ValueError(f"there is no apt-get here; install these packages' like yourself: {' '.join(debian)}")
     if debian and os.geteuid() != 0:
         raise ValueError(f"packages can be installed by root only; run: {lines[0]}")
-    if not agreed and not _agreed(" && ".join(lines)):
+    if not yes and not agreed(" && ".join(lines)):
         print("deskgym: nothing installed", file=sys.stderr)
         return False
     if debian:
@@ -128,9 +129,3 @@ def _steps(debian: list[str], python: list[str]) -> list[list[str]]:
 def _lines(steps: list[list[str]]) -> list[str]:
     sudo = "" if os.geteuid() == 0 else "sudo "
     return [(sudo if step[0] == "apt-get" else "") + shlex.join(step) for step in steps]
-
-
-def _agreed(line: str) -> bool:
-    if not sys.stdin.isatty():
-        raise ValueError(f"there is nobody to ask; give --yes, or run: {line}")
-    return input(f"{line}\nrun this? [y/N] ").strip().lower() in ("y", "yes")

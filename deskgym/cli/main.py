@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from deskgym._version import __version__
 from deskgym.cli import (
@@ -19,6 +19,7 @@ from deskgym.cli import (
     demos,
     doctor,
     documents,
+    export,
     image,
     install,
     layers,
@@ -26,6 +27,7 @@ from deskgym.cli import (
     record,
     results,
     run,
+    serve,
     tasks,
     verify,
     view,
@@ -42,10 +44,12 @@ COMMANDS = {
     "tasks": tasks,
     "run": run,
     "play": play,
+    "serve": serve,
     "verify": verify,
     "demos": demos,
     "record": record,
     "results": results,
+    "export": export,
     "bench": bench,
     "view": view,
     "image": image,
@@ -64,11 +68,27 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+class _PrintCompletion(argparse.Action):
+    """Prints a shell's completion and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> NoReturn:
+        """Print it."""
+        import shtab
+
+        _, shell, *_ = arguments
+        print(shtab.complete(parser, shell))
+        parser.exit(0)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = Parser(prog="deskgym", description="Gymnasium environments made of real professional desktop software.")
     parser.add_argument("--version", action="version", version=f"deskgym {__version__}")
     parser.add_argument("--traceback", action="store_true", help="show where an error came from")
+    shells = ("bash", "zsh", "tcsh", "fish")
+    parser.add_argument(
+        "--print-completion", choices=shells, action=_PrintCompletion, help="print what completes commands in a shell"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").split("\n")[0].split(": ", 1)[-1].rstrip(".")

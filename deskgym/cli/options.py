@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from deskgym.task_suites import SUITES, option_names, option_owners
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import gymnasium
 
     from deskgym.envs.episode import TaskSource
+
+    Wrap = Callable[[gymnasium.Env[Any, Any]], gymnasium.Env[Any, Any]]
 
 MACHINE = "sandbox"
 SCREEN = "1920x1080"
@@ -145,13 +148,15 @@ def _size(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def make_env(record: str | None, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """``gymnasium.make``, recorded into ``record`` if it is given; picklable as a partial, for worker processes."""
+def make_env(record: str | None, wrap: Wrap | None = None, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+    """``gymnasium.make``, wrapped, and recorded into ``record``, if these are given; picklable as a partial."""
     import gymnasium
 
     import deskgym  # noqa: F401 - registers the ids
 
     env: gymnasium.Env[Any, Any] = gymnasium.make(disable_env_checker=True, **kwargs)
+    if wrap is not None:
+        env = wrap(env)
     if record is not None:
         from deskgym.wrappers.recording.record_episode import RecordEpisode
 

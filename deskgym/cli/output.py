@@ -145,5 +145,16 @@ def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def agreed(line: str) -> bool:
+    """Whether the user lets a command run.
+
+    Raises:
+        ValueError: there is no terminal to ask at.
+    """
+    if not sys.stdin.isatty():
+        raise ValueError(f"there is nobody to ask; give --yes, or run: {line}")
+    return input(f"{line}\nrun this? [y/N] ").strip().lower() in ("y", "yes")
+
+
 def _first_word(cell: object) -> str:
     return str(cell).partition(" ")[0].rstrip(":")

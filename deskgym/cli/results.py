@@ -5,27 +5,35 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deskgym.cli.output import print_json, print_table
+from deskgym.cli.output import note, print_json, print_table
 from deskgym.wrappers.recording.recording import Recording, RecordingError, find_recordings
 
 if TYPE_CHECKING:
     from deskgym.datasets.procedure_results import KindRow
+    from deskgym.datasets.run_results import RunRow
     from deskgym.datasets.task_results import Row as TaskRow
     from deskgym.datasets.task_results import TaskResults
     from deskgym.task_suites.table_analysis.results import Results
     from deskgym.task_suites.table_analysis.results import Row as AnalysisRow
 
 TASKS = ("", "episodes", "solved", "rate", "95 %", "score", "steps")
+RUNS = (
+    "", "episodes", "solved", "rate", "95 %", "score", "prompt tokens", "answer tokens", "dollars", "dollars/solved",
+    "left out",
+)  # fmt: skip
 ANALYSIS = (
     "", "intents", "Acc", "95 %", "AccR", "AccSE", "AccSER", "chance", "above chance", "errors",
 )  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """DIR and --json."""
+    """DIR, --against, --html and --json."""
     parser.add_argument("folder", metavar="DIR", help="folder of recorded episodes")
+    parser.add_argument("--against", metavar="OTHER", help="compare with the episodes of the same instances there")
+    parser.add_argument("--html", metavar="OUT", help="write a report into this folder too, with a page per episode")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -33,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the tables."""
     from deskgym.datasets.analysis_results import analysis_results, is_analysis
     from deskgym.datasets.procedure_results import procedure_results
+    from deskgym.datasets.run_results import compare, run_rows
     from deskgym.datasets.task_results import task_results
 
     recordings = find_recordings(arguments.folder)
@@ -45,9 +54,23 @@ def run(arguments: argparse.Namespace) -> int:
         left_out[reason] = left_out.get(reason, 0) + count
     if not tasks.episodes and not (analysis and analysis.episodes):
         raise RecordingError(_nothing(arguments.folder, recordings, left_out))
+    runs = run_rows(recordings)
+    other = find_recordings(arguments.against) if arguments.against else []
+    against = compare(recordings, other) if other else None
+    if against is not None and not against.pairs:
+        raise RecordingError(
+            f"{arguments.folder} and {arguments.against} have no instance in common that counts in both"
+        )
+    if arguments.html:
+        from deskgym.viewer.report import write_report
+
+        page = write_report(recordings, tasks, runs, against, Path(arguments.html))
+        note(f"the report is {page}")
     if arguments.json:
         data: dict[str, Any] = {} if analysis is None else analysis.to_dict()
         data |= {"procedures": [asdict(row) for row in procedures]} if procedures else {}
+        data |= {"runs": [row.to_dict() for row in runs]} if runs else {}
+        data |= {"against": asdict(against)} if against else {}
         print_json(data | ({"tasks": tasks.to_dict()} if tasks.episodes else {}) | {"left_out": left_out})
         return 0
     if tasks.episodes:
@@ -56,10 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         _print_procedures(procedures)
     if analysis is not None and analysis.episodes:
         _print_analysis(analysis)
+    if runs:
+        _print_runs(runs)
+    if against:
+        print(against)
     for reason, count in left_out.items():
         print(f"left out: {count} episodes {reason}")
-    for note in analysis.notes if analysis else ():
-        print(note)
+    for remark in analysis.notes if analysis else ():
+        print(remark)
     return 0
 
 
@@ -78,6 +105,27 @@ def _task_cells(row: TaskRow) -> tuple[object, ...]:
     steps = "-" if row.steps is None else f"{row.steps:.1f}"
     interval = _interval(row.low, row.high)
     return row.label, row.episodes, row.solved, _percent(row.rate), interval, _percent(row.score), steps
+
+
+def _print_runs(rows: Sequence[RunRow]) -> None:
+    cells = [
+        (row.agent, row.episodes, row.solved, _percent(row.rate), _interval(row.low, row.high), _percent(row.score),
+         row.prompt_tokens, row.answer_tokens, _dollars(row.cost), _dollars(row.cost_per_solved), row.left_out or "-")
+        for row in rows
+    ]  # fmt: skip
+    print_table("agents with a model; rates and scores in percent", RUNS, cells)
+    tries = [
+        (row.agent, f"{k}", _percent(row.pass_at[k]), _percent(row.pass_all[k]))
+        for row in rows
+        for k in row.pass_at
+        if row.tries > 1
+    ]
+    if tries:
+        print_table("of k tries at a task, in percent", ("", "k", "pass@k", "pass^k"), tries)
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:.4f}"
 
 
 def _print_analysis(results: Results) -> None:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import json
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deskgym.agents.llm.loading import KINDS, WORD
+from deskgym.cli.models import add_model, asked
 from deskgym.cli.options import add_env, add_tasks, env_kwargs, make_env, seed_number, suite_options, tasks_of
 from deskgym.cli.output import note, print_json, print_table, progress, pulse
 from deskgym.cli.tasks import describe
 
 if TYPE_CHECKING:
     from deskgym.agents.base import EpisodeResult
+    from deskgym.agents.rollouts import Planned, Player
+    from deskgym.cli.models import Asked
 
+RUN = "run.json"
+"""Beside the recordings of a run: what it is of."""
+_NO_PART = ("base_url", "timeout", "retries", "requests_per_minute", "tokens_per_minute", "token_budget", "cost_budget",
+            "price", "cache")  # fmt: skip
+"""Of a model's settings, what may change where a run is resumed."""
+_TEST_STEPS = 200
+"""Limit for the test model's programs: it makes one click in each, where a task's own limit counts on several."""
 _NAMED = {"wrong": "wrong attempt", "mutant": "mutant", "attack": "attack"}  # of each task its own
 
 
@@ -24,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="GLOB", help="a task id or a glob over ids; drawn by the seed if it is left out"
     )
-    agents = "oracle (default), random, noop, constant:TEXT, wrong:NAME, mutant:NAME, attack:NAME or module:Class"
+    agents = (
+        "oracle (default), random, noop, constant:TEXT, wrong:NAME, mutant:NAME, attack:NAME, module:Class; or with a "
+        f"model {', '.join([WORD, *(f'{WORD}:{kind}' for kind in KINDS)])}"
+    )
     parser.add_argument("--agent", default="oracle", help=agents)
     parser.add_argument("--episodes", type=int, default=1, metavar="N", help="how many (default: 1)")
     parser.add_argument("--all", action="store_true", help="N episodes of every task that matches, not N in all")
@@ -35,58 +53,174 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--instances", action="store_true", help="with --all: the instances #S, #S+1, ... of each task, none is drawn"
     )
     parser.add_argument("--max-steps", type=int, metavar="N", help="step limit (default: the task's own)")
+    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="episodes at once (default: 1)")
     add_env(parser)
+    parser.add_argument(
+        "--resume", action="store_true", help="with --record: do not play again what OUT has, and count it"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_model(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play; 0 when every episode was played to a verdict, whatever it said."""
     from deskgym.agents.base import LEFT_OUT
     from deskgym.agents.loading import make_agent
-    from deskgym.agents.rollout import rollout
+    from deskgym.agents.rollouts import played, result_of
 
     if arguments.episodes < 1:
         raise ValueError(f"--episodes {arguments.episodes}; legal is a number from 1 up")
-    make_agent(arguments.agent)  # an unknown agent is an error now
-    _check_named(arguments)
+    if arguments.parallel < 1:
+        raise ValueError(f"--parallel {arguments.parallel}; legal is a number from 1 up")
+    if arguments.resume and arguments.record is None:
+        raise ValueError("--resume needs --record OUT: the folder with what was played")
     if arguments.instances and not arguments.all:
         raise ValueError("--instances goes with --all; without it, name one as --task ID#NUMBER")
-    plan = _plan(arguments)
-    kwargs = env_kwargs(arguments) | {
-        "task": arguments.task,
-        "max_steps": arguments.max_steps,
-        "invalid_action": "raise" if arguments.agent == "oracle" else "feedback",
-    }
-    results: list[EpisodeResult] = []
-    env = make_env(arguments.record, **kwargs)
-    doing = "starting"
-    with closing(env), progress(arguments.json) as bar, pulse(lambda: doing):
-        episodes = bar.add_task(doing, total=len(plan))
-        for number, (task, seed) in enumerate(plan, 1):
-            doing = f"episode {number} of {len(plan)}: {task or arguments.suite}, reset"
-            bar.update(episodes, description=doing)
-
-            def on_step(step: int, info: Mapping[str, Any], number: int = number) -> None:
-                nonlocal doing
-                doing = f"episode {number} of {len(plan)}: {info.get('task', '')} step {step}"
-                bar.update(episodes, description=doing)
-
-            options = {"task": task} if task is not None else None
-            agent = make_agent(arguments.agent, seed)
-            results.append(rollout(env, agent, seed=seed, options=options, on_step=on_step))
-            bar.advance(episodes)
-            note(_line(results[-1]))
-    _report(arguments, results)
+    with asked(arguments) as model:
+        if model is None:
+            make_agent(arguments.agent)  # an unknown agent is an error now
+            _check_named(arguments)
+        plan = _plan(arguments)
+        results: list[EpisodeResult] = []
+        own = {} if arguments.record is None else _same_run(arguments, model)
+        if arguments.resume:
+            before = dict(played(Path(arguments.record)))
+            results = [result_of(each, before[each]) for each in plan if each in before]
+            plan = [each for each in plan if each not in before]
+            note(f"{len(results)} episodes are there already; {len(plan)} are left")
+        if plan:
+            _play(arguments, plan, model, own, results)
+        _report(arguments, results, model)
     return int(any(result.outcome in LEFT_OUT for result in results))
 
 
-def _plan(arguments: argparse.Namespace) -> list[tuple[str | None, int]]:
+def _same_run(arguments: argparse.Namespace, asking: Asked | None) -> dict[str, Any]:
+    """What is to be kept beside the recordings, so that a run is resumed by the same one only; nothing if it is there.
+
+    Raises:
+        ValueError: another run is to be resumed, or what was recorded is not known.
+    """
+    path = Path(arguments.record) / RUN
+    own = env_kwargs(arguments) | {"max_steps": arguments.max_steps, "agent": arguments.agent}
+    if asking is not None:
+        own |= {"agent options": sorted(arguments.set), "model": asking.model.settings.to_dict()}
+        for name in _NO_PART:
+            own["model"].pop(name, None)
+    mine: dict[str, Any] = json.loads(json.dumps(own, sort_keys=True, default=str))
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        there = None
+    if arguments.resume and there is None and any(path.parent.glob("*/meta.json")):
+        raise ValueError(f"--resume: {path} is missing, so it is not known what {arguments.record} was recorded with")
+    other = sorted(name for name in {*mine, *(there or {})} if mine.get(name) != (there or {}).get(name))
+    if arguments.resume and there is not None and other:
+        is_, was = mine.get(other[0]), there.get(other[0])
+        raise ValueError(f"--resume: {arguments.record} is of another run: its {other[0]} is {was!r}, not {is_!r}")
+    if there is not None and other:  # two runs in one folder: neither can be resumed
+        path.unlink()
+    return mine if there is None and not any(path.parent.glob("*/meta.json")) else {}
+
+
+def _play(
+    arguments: argparse.Namespace,
+    plan: Sequence[Planned],
+    asking: Asked | None,
+    own: Mapping[str, Any],
+    results: list[EpisodeResult],
+) -> None:
+    """Play what is planned, and add what comes of it to the results."""
+    from deskgym.agents.rollouts import rollouts
+
+    total, before, start = len(results) + len(plan), len(results), time.monotonic()
+    steps: dict[Planned, str] = {}
+
+    def doing() -> str:
+        playing = list(steps.values())
+        what = playing[0] if len(playing) == 1 else f"{len(playing)} at once"
+        left = _left(len(results) - before, len(plan), time.monotonic() - start)
+        return f"episode {len(results) + 1} of {total}: {what}{_so_far(results, asking)}{left}"
+
+    def on_step(each: Planned, step: int, info: Mapping[str, Any]) -> None:
+        steps[each] = f"{info.get('task', '')} step {step}"
+
+    for each in plan[: arguments.parallel]:
+        steps[each] = f"{each.task or arguments.suite}, reset"
+    with progress(arguments.json) as bar, pulse(doing):
+        shown = bar.add_task(doing(), total=total, completed=len(results))
+        for each, result in rollouts(
+            plan,
+            partial(_player, arguments, asking, own),
+            parallel=arguments.parallel,
+            on_step=on_step,
+            cancel=asking.cancel if asking else None,
+        ):
+            results.append(result)
+            steps.pop(each, None)
+            note(_line(result))
+            bar.update(shown, completed=len(results), description=doing())
+
+
+def _so_far(results: Sequence[EpisodeResult], asking: Asked | None) -> str:
+    """What the run has come to, for its progress."""
+    scores = [result.score for result in results if result.score is not None]
+    solved = f"; {sum(result.outcome == 'solved' for result in results)} of {len(scores)} solved" if scores else ""
+    if asking is None:
+        return solved
+    spent = asking.told()
+    tokens = spent["prompt tokens"] + spent["answer tokens"]
+    speed = f", {spent['answer tokens per s']} answer tokens/s"
+    cost = "" if spent["dollars"] is None else f", {spent['dollars']} dollars"
+    return f"{solved}; {tokens} tokens{speed}{cost}"
+
+
+def _left(done: int, planned: int, seconds: float) -> str:
+    """How long the rest will take, where that can be said."""
+    minutes = seconds / done * (planned - done) / 60 if done else 0.0
+    return f"; some {minutes:.0f} min left" if minutes >= 1 else ""
+
+
+def _player(arguments: argparse.Namespace, asking: Asked | None, own: Mapping[str, Any]) -> Player:
+    """An env, and who plays in it; where there can be one, what the run is of is kept beside its recordings."""
+    from deskgym.agents.loading import make_agent
+    from deskgym.agents.rollouts import Player
+
+    kwargs = env_kwargs(arguments) | {"task": arguments.task, "max_steps": arguments.max_steps}
+    if asking is None:
+        kwargs["invalid_action"] = "raise" if arguments.agent == "oracle" else "feedback"
+        player = Player(make_env(arguments.record, **kwargs), partial(make_agent, arguments.agent))
+        _keep(arguments, own)
+        return player
+    agent = asking.make()
+    needed = agent.env_options()
+    for name in ("action", "observation"):
+        if getattr(arguments, name) is not None and name in needed:
+            raise ValueError(f"--{name}: the agent {agent.name!r} says what it needs; see its options for --set")
+    if asking.is_test and needed.get("action") == "code" and arguments.max_steps is None:
+        kwargs["max_steps"] = _TEST_STEPS
+    player = Player(make_env(arguments.record, agent.wrap, **(kwargs | needed)), lambda seed: agent)
+    _keep(arguments, own)
+    return player
+
+
+def _keep(arguments: argparse.Namespace, own: Mapping[str, Any]) -> None:
+    """Write what the run is of; of a folder that does not take it, the recorder says what is wrong."""
+    if own:
+        with suppress(OSError):
+            path = Path(arguments.record) / RUN
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(own, indent=1), encoding="utf-8")
+
+
+def _plan(arguments: argparse.Namespace) -> list[Planned]:
     """The task and the seed of each episode."""
+    from deskgym.agents.rollouts import Planned
+
     seeds = range(arguments.seed, arguments.seed + arguments.episodes)
     if not arguments.all:
-        return [(arguments.task, seed) for seed in seeds]
+        return [Planned(arguments.task, seed) for seed in seeds]
     mark = "#{}" if arguments.instances else ""
-    return [(task + mark.format(seed), seed) for task in _supported(arguments) for seed in seeds]
+    return [Planned(task + mark.format(seed), seed) for task in _supported(arguments) for seed in seeds]
 
 
 def matching(arguments: argparse.Namespace) -> list[str]:
@@ -166,7 +300,7 @@ def _line(result: EpisodeResult) -> str:
     return f"{line} ({result.message})" if result.message else line
 
 
-def _report(arguments: argparse.Namespace, results: list[EpisodeResult]) -> None:
+def _report(arguments: argparse.Namespace, results: list[EpisodeResult], asking: Asked | None) -> None:
     counts = Counter(result.outcome for result in results)
     scores = [result.score for result in results if result.score is not None]
     mean = sum(scores) / len(scores) if scores else None
@@ -177,6 +311,7 @@ def _report(arguments: argparse.Namespace, results: list[EpisodeResult]) -> None
                 "mean_score": mean,
                 "outcomes": dict(counts),
                 "record": arguments.record,
+                "model": asking.told() if asking else None,
                 "episodes": [result.to_dict() for result in results],
             }
         )
@@ -200,5 +335,7 @@ def _report(arguments: argparse.Namespace, results: list[EpisodeResult]) -> None
     )
     shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     print(f"{shown}; mean score {'-' if mean is None else format(mean, '.3g')} over {len(scores)} evaluated")
+    if asking:
+        print(", ".join(f"{name} {value}" for name, value in asking.told().items() if value is not None))
     if arguments.record:
         print(f"recorded into {arguments.record}; see them with: deskgym view {arguments.record}")

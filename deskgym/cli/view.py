@@ -24,7 +24,7 @@ ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """DIR, a second one, --out and --open; --live and what goes with it."""
+    """DIR, a second one, --out and --open; --gif and --mp4; --live and what goes with it."""
     parser.add_argument("folder", metavar="DIR", nargs="?", help="an episode's folder, or one with episodes in it")
     parser.add_argument(
         "other",
@@ -34,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="FILE", help="the page (default: DIR/episodes.html)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
+    film = parser.add_mutually_exclusive_group()
+    film.add_argument(
+        "--gif", action="store_true", help="make a film of one episode instead (default: DIR/episode.gif)"
+    )
+    film.add_argument("--mp4", action="store_true", help="the same as MP4, which needs the extra video")
+    parser.add_argument("--pace", type=float, metavar="S", help="of a film: seconds for each step (default: 1)")
     live = parser.add_argument_group("running machines (docs/live.md)")
     live.add_argument(
         "--live",
@@ -54,12 +60,20 @@ def run(arguments: argparse.Namespace) -> int:
     if live == (arguments.folder is not None):
         raise ValueError("give a folder with recorded episodes (deskgym view DIR), or --live for running machines")
     only_live = {"--control": arguments.control, "--port": arguments.port is not None, "--wait": arguments.wait}
-    wrong = (
-        ["--out"] if live and arguments.out else [] if live else [name for name, given in only_live.items() if given]
-    )
+    only_written = {
+        "--out": arguments.out is not None, "--gif": arguments.gif, "--mp4": arguments.mp4,
+        "--pace": arguments.pace is not None,
+    }  # fmt: skip
+    wrong = [name for name, given in (only_written if live else only_live).items() if given]
     if wrong:
         raise ValueError(f"{', '.join(wrong)} does not go with {'--live' if live else 'a folder'}")
-    return _serve(arguments) if live else _write(arguments)
+    if live:
+        return _serve(arguments)
+    if arguments.gif or arguments.mp4:
+        return _film(arguments)
+    if arguments.pace is not None:
+        raise ValueError("--pace goes with --gif or --mp4")
+    return _write(arguments)
 
 
 def _write(arguments: argparse.Namespace) -> int:
@@ -81,6 +95,24 @@ def _write(arguments: argparse.Namespace) -> int:
                 raise ValueError(f"{name} has {len(found)} episodes; side by side go two folders of one episode each")
         size, told = write_pair(recordings[0], others[0], out), "2 episodes side by side"
     print(f"{out} ({told}, {size / 1e6:.1f} MB)")
+    if arguments.open:
+        _open(out.resolve().as_uri())
+    return 0
+
+
+def _film(arguments: argparse.Namespace) -> int:
+    from deskgym.viewer.film import write_film
+    from deskgym.wrappers.recording.recording import find_recordings
+
+    folder, form = Path(arguments.folder), "gif" if arguments.gif else "mp4"
+    out = Path(arguments.out) if arguments.out else folder / f"episode.{form}"
+    recordings = find_recordings(folder)
+    if len(recordings) != 1 or arguments.other is not None:
+        raise ValueError(f"a film is of one episode; {folder} has {len(recordings)}: give the folder of one of them")
+    if out.suffix != f".{form}":
+        raise ValueError(f"--out {out} does not end as --{form} does")
+    seconds = write_film(recordings[0], out, 1.0 if arguments.pace is None else arguments.pace)
+    print(f"{out} ({seconds:.0f} s, {out.stat().st_size / 1e6:.1f} MB)")
     if arguments.open:
         _open(out.resolve().as_uri())
     return 0

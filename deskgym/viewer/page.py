@@ -41,7 +41,7 @@ def write_page(recordings: Sequence[Recording], out: Path, done: Callable[[], ob
     Raises:
         RecordingError: a recording makes no sense, or the page cannot be written.
     """
-    return _write(_page(recordings, done or (lambda: None)), out)
+    return write_stream(_page(recordings, done or (lambda: None)), out)
 
 
 def write_pair(left: Recording, right: Recording, out: Path) -> int:
@@ -59,14 +59,14 @@ def write_pair(left: Recording, right: Recording, out: Path) -> int:
         RecordingError: a recording makes no sense, or the page cannot be written.
     """
     recordings = (left, right)
-    return _write(
-        _environment()
+    return write_stream(
+        page_environment()
         .get_template("pair.html")
         .stream(
             names=[f"{_made(recording, _summary)['task']} ({recording.folder.name})" for recording in recordings],
             pages=["".join(_page([recording], lambda: None)) for recording in recordings],
-            inner_script_hash=_hash(_asset("page.js")),
-            inner_style_hash=_hash(_asset("page.css")),
+            inner_script_hash=hash_of(asset("page.js")),
+            inner_style_hash=hash_of(asset("page.css")),
             **_inline("pair"),
         ),
         out,
@@ -75,7 +75,7 @@ def write_pair(left: Recording, right: Recording, out: Path) -> int:
 
 def _page(recordings: Sequence[Recording], done: Callable[[], object]) -> TemplateStream:
     """The page with a list of episodes."""
-    return _environment().get_template("page.html").stream(
+    return page_environment().get_template("page.html").stream(
         summaries=[_made(recording, _summary) for recording in recordings],
         episodes=_episodes(recordings, done),
         version=__version__,
@@ -83,21 +83,27 @@ def _page(recordings: Sequence[Recording], done: Callable[[], object]) -> Templa
     )  # fmt: skip
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What renders the templates of this folder."""
     return Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
 
 def _inline(name: str) -> dict[str, str]:
     """A page's own script and style, and what allows exactly these."""
-    script, style = _asset(f"{name}.js"), _asset(f"{name}.css")
+    script, style = asset(f"{name}.js"), asset(f"{name}.css")
     return {
-        "script": Markup(script), "style": Markup(style), "script_hash": _hash(script), "style_hash": _hash(style),
+        "script": Markup(script), "style": Markup(style), "script_hash": hash_of(script), "style_hash": hash_of(style),
     }  # fmt: skip
 
 
-def _write(stream: TemplateStream, out: Path) -> int:
+def write_stream(stream: TemplateStream, out: Path) -> int:
+    """Write a page, whole or not at all; its folder is made if it is missing. Returns its size in bytes.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
     partial = out.with_name(out.name + ".part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -109,11 +115,12 @@ def _write(stream: TemplateStream, out: Path) -> int:
         raise RecordingError(f"cannot write {out}: {error.strerror or error}") from error
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of this folder."""
     return files("deskgym.viewer").joinpath(name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
     """A Content-Security-Policy source that allows exactly this inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -140,6 +147,15 @@ def _content(recording: Recording) -> dict[str, Any]:
     subject = dialogue.partition("\n")[0].removeprefix("User: ")
     nothing: dict[str, Any] = {"size": [1, 1], "steps": [], "frames": [], "elements": {}}
     return facts | {"turns": turns(recording), "subject": subject, "data": nothing}
+
+
+def summary_of(recording: Recording) -> dict[str, Any]:
+    """What a list of episodes shows of one.
+
+    Raises:
+        RecordingError: the recording makes no sense.
+    """
+    return _made(recording, _summary)
 
 
 def _summary(recording: Recording) -> dict[str, Any]:

@@ -87,6 +87,9 @@ def find_interpreter() -> Interpreter:
     """The interpreter that runs this process, as machines see it."""
     program = os.path.realpath(sys.executable)
     prefix = os.path.realpath(sys.base_prefix)
+    if not program.startswith(f"{prefix}/"):  # a copy, in an environment made with ``venv --copies``
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        program = os.path.realpath(f"{prefix}/bin/python{version}")
     if prefix == "/usr" or prefix.startswith("/usr/"):
         return Interpreter(program)
     inside = f"{PYTHON_INSIDE}/{os.path.relpath(program, prefix)}"

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import random
 import re
 import string
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from deskgym.envs.errors import TaskError
@@ -85,14 +88,33 @@ class Parameters:
     where: Sequence[Mapping[str, Any]] = ()
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     converters: Mapping[Any, Convert] = field(default_factory=dict)
+    _bound: dict[tuple[str | int, ...], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The arguments of calls that no parameter is filled into, pickled, by the calls' places: a function may change
+    what it gets."""
 
     @property
     def drawn(self) -> tuple[str, ...]:
         """The names of those that are drawn and not derived."""
         return tuple(name for name, call in self.declared.items() if next(iter(call)) in DRAWS)
 
-    def draw(self, key: str) -> dict[str, Value]:
+    @cached_property
+    def _needed(self) -> frozenset[str]:
+        """The names without which no parameter is drawn: the drawn, and those that stand in them or in ``where``."""
+        found: set[str] = set()
+        waiting = [*self.drawn, *_words(self.where)]
+        while waiting:
+            name = waiting.pop()
+            if name in self.declared and name not in found:
+                found.add(name)
+                waiting += _words(self.declared[name])
+        return frozenset(found)
+
+    def draw(self, key: str, *, drawn_only: bool = False) -> dict[str, Value]:
         """All values, from a text that seeds the draw.
+
+        Args:
+            key: the text.
+            drawn_only: leave out what is derived and decides nothing about the draw: the rest is the same without it.
 
         Raises:
             TaskError: the constraints did not hold in ``MAX_TRIES`` tries.
@@ -104,7 +126,8 @@ class Parameters:
                 raise TaskError(f"{key}: a draw takes more than {MAX_SECONDS:g} s: fewer or simpler params and 'where'")
             values: dict[str, Value] = {}
             for name, call in self.declared.items():
-                values[name] = self._value(rng, call, values, ("params", name))
+                if not drawn_only or name in self._needed:
+                    values[name] = self._value(rng, call, values, ("params", name))
             if all(self._value(rng, call, values, ("where", k)) for k, call in enumerate(self.where)):
                 return values
             if not self.drawn:
@@ -122,7 +145,13 @@ class Parameters:
         function = BUILTIN.get(name) or self.functions[name]
         scope = [rng] if name in DRAWS else [values] if name in BUILTIN else []
         try:
-            given = bind(function, render(arguments, values), leading=len(scope), converters=self.converters)
+            if path in self._bound:
+                given = pickle.loads(self._bound[path])
+            else:
+                given = bind(function, render(arguments, values), leading=len(scope), converters=self.converters)
+                if not _has_names(arguments):
+                    with suppress(pickle.PicklingError, AttributeError, TypeError):  # then it is made anew each time
+                        self._bound[path] = pickle.dumps(given)
             value = function(*scope, **given)
             if _size(value, MAX_SIZE) > MAX_SIZE:
                 raise ValueError(f"a value has at most {MAX_SIZE} characters and items")
@@ -134,6 +163,24 @@ class Parameters:
         except Exception as error:
             message = f"{name} failed with {shown(dict(values))}: {type(error).__name__}: {error}"
             raise CallMistakes([Mistake((*path, name), message)]) from error
+
+
+def _words(data: Any) -> list[str]:
+    """All that may be a parameter's name in the texts of a call."""
+    if isinstance(data, str):
+        return re.findall(r"\w+", data)
+    if isinstance(data, Mapping):
+        return [word for item in data.items() for part in item for word in _words(part)]
+    return [word for part in data for word in _words(part)] if isinstance(data, (list, tuple)) else []
+
+
+def _has_names(data: Any) -> bool:
+    """Whether ``render`` makes something else of it, by the parameters' values."""
+    if isinstance(data, str):
+        return "{" in data or "}" in data
+    if isinstance(data, Mapping):
+        return any(_has_names(part) for item in data.items() for part in item)
+    return isinstance(data, (list, tuple)) and any(map(_has_names, data))
 
 
 def render(data: Any, params: Mapping[str, Value]) -> Any:

@@ -117,7 +117,7 @@ class Template:
         """Whether it has one instance only: nothing is drawn."""
         return not self.parameters.drawn
 
-    @property
+    @cached_property
     def parameters(self) -> Parameters:
         """Its declared parameters."""
         converters = self.registry.converters(self.folder)
@@ -143,6 +143,17 @@ class Template:
         """
         try:
             return self.parameters.draw(f"{self.id}#{seed}")
+        except CallMistakes as wrong:
+            raise TaskError(f"task {self.id}#{seed}: {wrong}") from wrong
+
+    def split_of_seed(self, seed: int) -> str:
+        """The split of a seed's instance, at less cost than by drawing the whole of it.
+
+        Raises:
+            TaskError: it cannot be drawn.
+        """
+        try:
+            return self.split(self.parameters.draw(f"{self.id}#{seed}", drawn_only=True))
         except CallMistakes as wrong:
             raise TaskError(f"task {self.id}#{seed}: {wrong}") from wrong
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ class ProcedureSuite(SeededTasks[ProcedureTask]):
         self.paper, self.shown = mode == "paper", SHOWN[shown]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("material", "templates", "_digest")}
+        return {key: value for key, value in self.__dict__.items() if key not in ("material", "templates")}
 
     @cached_property
     def material(self) -> Material:
@@ -159,7 +159,7 @@ class ProcedureSuite(SeededTasks[ProcedureTask]):
 
     def proof_inputs(self, task_id: str) -> ProofInputs:
         """What the proof of a task depends on: the recordings, and what plays and judges it."""
-        data: dict[str, Any] = {"task": task_id, "recordings": self._digest}
+        data: dict[str, Any] = {"task": task_id, "recordings": self._digest(task_id.partition("#")[0])}
         modules, packages = set(closure([__name__], without=_NO_PART)), tuple[str, ...]()
         if isinstance(task := self.get(task_id), ExecutionTask):
             live = live_suite().proof_inputs(task.template)
@@ -169,14 +169,11 @@ class ProcedureSuite(SeededTasks[ProcedureTask]):
             data["shown"] = task.evidence
         return ProofInputs(data, sorted(modules), packages, LIBRARIES)
 
-    @cached_property
-    def _digest(self) -> str:
-        """Of the folder's files."""
-        digest = blake2b(digest_size=6)
-        for path in sorted(self.path.rglob("*")):
-            if path.is_file():
-                digest.update(f"{path.relative_to(self.path)}\n".encode() + path.read_bytes())
-        return digest.hexdigest()
+    def _digest(self, template: str) -> str:
+        """Of the files that a task is made of: its site's recordings; the whole folder where it has none."""
+        own = next((each for each in self.material.recorded if template.endswith(f"/{each.key}")), None)
+        site = [each.folder for each in self.material.recorded if own is not None and each.site == own.site]
+        return _digest_of(tuple(sorted(filter(None, site))) or (self.path,))
 
     def _is_in(self, task_id: str, split: str) -> bool:
         return False
@@ -191,6 +188,17 @@ class ProcedureSuite(SeededTasks[ProcedureTask]):
 
     def _instance(self, task_id: str, seed: int) -> ProcedureTask:
         return self.templates[task_id](seed)
+
+
+@lru_cache
+def _digest_of(folders: Sequence[Path]) -> str:
+    """Of all files in some folders."""
+    digest = blake2b(digest_size=6)
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                digest.update(f"{path.relative_to(folder.parent)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _live_workflows() -> set[str]:

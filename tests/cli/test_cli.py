@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,7 +228,7 @@ def test_record_view_and_score_again(cli, tmp_path):
 @pytest.mark.parametrize(("cause", "before", "outcome"), [("agent", 0.0, "ok"), ("infrastructure", None, "error")])
 def test_what_the_agent_broke_is_scored_0_again(cause, before, outcome, cli, tmp_path):
     assert cli("run", "science", *FAKE, "--record", str(tmp_path))[0] == 0
-    (folder,) = tmp_path.iterdir()
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     (folder / "verdict.json").unlink(), (folder / "state.json").unlink()
     lines = [json.loads(line) for line in (folder / "steps.jsonl").read_text().splitlines()]
     lines[-1]["info"]["fault"] = {"kind": "guest_lost", "message": "gone", "cause": cause}
@@ -278,6 +279,55 @@ def test_install_says_what_is_missing_and_does_nothing_in_a_dry_run(cli, monkeyp
     assert status == 1 and "run: sudo apt-get install -y --no-install-recommends kalgebra" in err
     monkeypatch.setattr(packages, "package_versions", dict.fromkeys)
     assert cli("install", "kalgebra")[1] == "all packages of kalgebra are installed\n"  # it has no layers to build
+
+
+def test_doctor_does_what_mends_a_failure(cli, monkeypatch, tmp_path):
+    from deskgym import apt
+    from deskgym.envs.machines.doctor import doctor
+
+    installed, looks, setting = [], [], tmp_path / "setting"
+    program = tmp_path / "sysctl"
+    program.write_text(f'#!/bin/sh\necho "$@" > {setting}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(apt, "install", installed.extend)
+
+    def checks(start):
+        looks.append(start)
+        yield doctor.CheckUp("disk", "warn", "1 MiB free", "sudo apt-get install nothing")
+        if installed:
+            yield doctor.CheckUp("OCI runtime", "ok", "runc")
+        else:
+            yield doctor.CheckUp("OCI runtime", "fail", "no runc", "sudo apt-get install runc")
+            yield doctor.CheckUp("user namespaces", "fail", "0", "sudo sysctl -w user.max_user_namespaces=10000")
+            yield doctor.CheckUp("rights", "fail", "few", "start this container with more rights; rm -rf /")
+
+    monkeypatch.setattr(doctor, "iterate", checks)
+    status, _, err = cli("doctor", "--fix")
+    assert status == 1 and "nobody to ask" in err and not installed and not setting.exists()
+    assert "apt-get install runc && sysctl -w user.max_user_namespaces=10000" in err
+    status, out, err = cli("doctor", "--fix", "--yes")
+    assert (status, installed, setting.read_text()) == (0, ["runc"], "-w user.max_user_namespaces=10000\n"), err
+    assert "rights, by hand: start this container" in err and "can run deskgym" in out and len(looks) == 3
+    assert cli("doctor", "--fix")[0] == 0 and len(looks) == 4, "nothing was mended, so nothing is looked at again"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    installed.clear()
+    status, _, err = cli("doctor", "--fix", "--yes")
+    assert status == 1 and "sysctl -w user.max_user_namespaces=10000 failed" in err
+    assert cli("doctor", "--yes")[0] == 1
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_a_shell_completes_commands_and_options(cli, tmp_path):
+    status, out, _ = cli("--print-completion", "bash")
+    assert status == 0
+    (tmp_path / "completion").write_text(out)
+    asked = 'source ./completion; COMP_WORDS=({}); COMP_CWORD={}; _shtab_deskgym; echo "${{COMPREPLY[@]}}"'
+    for words, wanted in (("deskgym ver", "verify"), ("deskgym verify --mut", "--mutants")):
+        script = asked.format(words, words.count(" "))
+        found = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert wanted in found.stdout.split(), found
 
 
 def test_doctor(cli, monkeypatch):

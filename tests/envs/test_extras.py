@@ -25,6 +25,7 @@ sys.meta_path.insert(0, Blocked())
         ("minari", "minari", "from deskgym.datasets import load_dataset"),
         ("minari", "h5py", "from deskgym.datasets import load_dataset"),
         ("openenv", "fastapi", "import deskgym.trainers.openenv"),
+        ("verifiers", "verifiers", "import deskgym.trainers.verifiers_env"),
         ("vnc", "vncdotool", "import deskgym.envs.machines.vnc.machine"),
         ("ray", "ray", "from deskgym.envs.ray.placement import require_ray; require_ray()"),
     ],

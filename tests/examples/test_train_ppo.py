@@ -53,3 +53,22 @@ def test_it_learns_and_goes_on_after_a_kill(tmp_path):
     assert tested["of"] + tested["lost"] == 4 and tested["lost"] == 0
     assert out.with_suffix(".png").stat().st_size > 5_000
     assert "ladder/1-tab" in text
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.timeout(400)
+def test_its_curves_are_written_for_tensorboard_and_weights_and_biases(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    pytest.importorskip("wandb")
+    options = ["--tasks", "ladder/1-tab", "--minutes", "0.3", "--envs", "1", "--test-episodes", "2", "--no-ablation"]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(SCRIPT), *options, "--out", str(tmp_path / "ppo"), "--wandb", "tests"],
+        env={**os.environ, "WANDB_MODE": "offline"}, capture_output=True, text=True, timeout=350,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    events = accumulator.EventAccumulator(str(tmp_path / "ppo" / "tensorboard" / "masks"))
+    events.Reload()
+    assert {"solved/ladder/1-tab", "episodes"} <= set(events.Tags()["scalars"])
+    (run,) = (tmp_path / "ppo" / "wandb").glob("offline-run-*")
+    assert list(run.glob("*.wandb"))

@@ -49,18 +49,22 @@ def with_data_urls(messages: Sequence[Message]) -> list[Message]:
     return [{"role": m["role"], "content": [_part(part) for part in m["content"]]} for m in messages]
 
 
-def data_url(image: NDArray[np.uint8]) -> str:
-    """An image uint8 (height, width, 3) RGB as a data URL of a PNG.
+def data_url(image: NDArray[np.uint8], form: str = "png") -> str:
+    """An image uint8 (height, width, 3) RGB as a data URL.
+
+    Args:
+        image: the image.
+        form: ``"png"``, which loses nothing, or ``"jpeg"`` (of quality 95), which is made in a fifth of the time.
 
     Raises:
         ValueError: it is not such an image.
     """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise ValueError(f"an image is uint8 (height, width, 3) RGB, got {image.dtype} {image.shape}")
-    done, png = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+    done, data = cv2.imencode(f".{form}", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     if not done:
-        raise ValueError(f"OpenCV cannot write an image of shape {image.shape} as PNG")
-    return "data:image/png;base64," + base64.b64encode(png.tobytes()).decode()
+        raise ValueError(f"OpenCV cannot write an image of shape {image.shape} as {form.upper()}")
+    return f"data:image/{form};base64,{base64.b64encode(data.tobytes()).decode()}"
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:

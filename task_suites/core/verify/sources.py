@@ -21,7 +21,7 @@ SERVICES = ("deskgym.envs.provision", "deskgym.envs.guest.companion")
 
 LEDGER = "proofs.jsonl"
 """The name of the file with a suite's proofs."""
-OWN_PROOFS = frozenset(("tasks", "dialogues", "__pycache__"))
+OWN_PROOFS = frozenset(("tasks", "dialogues", "demonstrations", "__pycache__"))
 """Folders beside modules, or below those, that are no data of theirs."""
 MAX_DATA = 1 << 20  # bytes
 
@@ -62,8 +62,8 @@ def digest_of_sources(modules: Iterable[str]) -> str:
 
     Of the modules, comments, docstrings and blank lines count for nothing. Data files are those in a module's folder
     that are no Python, and those in its folders that are no packages, such as scripts that run in a machine, but for
-    ledgers, and for ``tasks`` and ``dialogues``, which have proofs of their own; of one above 1 MiB only the size
-    counts.
+    ledgers, and for ``tasks``, ``dialogues`` and ``demonstrations``, which have proofs of their own; of one above 1 MiB
+    only the size counts.
     """
     total = blake2b(digest_size=6)
     folders: dict[Path, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 from deskgym.envs.errors import TaskError
@@ -63,7 +64,8 @@ class ExecutedImprovementTask(ExecutionTask):
 
     def grade(self, said: str, judge: Judge) -> Grade:
         """See ``ProcedureTask.grade``. Raises MachineError where a machine broke."""
-        before, after = (self.company.success(self.template, text, self.case_seed) for text in (self.draft, said))
+        before = _given(self.company, self.template, self.draft, self.case_seed)
+        after = before if said == self.draft else self.company.success(self.template, said, self.case_seed)
         count, worked = len(before), sum(before)
         gain = (sum(after) - worked) / (count - worked) if worked < count else 0.0
         metrics = {"success": sum(after) / count, "success_before": worked / count, "gain": gain}
@@ -74,6 +76,12 @@ class ExecutedImprovementTask(ExecutionTask):
     def wrong(self) -> Mapping[str, str]:
         """See ``ProcedureTask.wrong``."""
         return {"unchanged": self.draft, "nothing to do": "1. Think."}
+
+
+@lru_cache(maxsize=256)
+def _given(company: Company, template: str, draft: str, seed: int) -> Sequence[bool]:
+    """What comes of a given procedure: the same for each answer that is to better it."""
+    return company.success(template, draft, seed)
 
 
 def without_end(procedure: str) -> str:

@@ -6,6 +6,7 @@ The client takes Ctrl+L for itself, and makes a field of numbers another kind of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from deskgym.envs.action.actions import Action
@@ -31,8 +32,21 @@ def go(screen: Screen, page: str, shows: str, as_: str = "entry") -> Bursts:
 
 
 def fill(screen: Screen, name: str, text: str, nth: int = 0) -> Bursts:
-    """Replace the text of a field."""
-    yield scripts.fill(screen.find(role="entry", name=name, nth=nth, timeout=_TIMEOUT), text, end="")
+    """Replace the text of a field.
+
+    A form moves while its values come: what was clicked by then is another field, and this one is clicked again.
+
+    Raises:
+        SetupError: it does not get the keyboard.
+    """
+    for wait in (3.0, 3.0, _TIMEOUT):
+        yield [scripts.click(screen.find(role="entry", name=name, nth=nth, timeout=_TIMEOUT))]
+        with suppress(SetupError):
+            screen.find(name=name, state="focused", timeout=wait)
+            break
+    else:
+        raise SetupError(f"erp.fill: the field {name!r} does not get the keyboard")
+    yield [Action("press", keys=("ctrl", "a")), Action("type", text=text)]
     screen.find(name=name, text=text, timeout=_TIMEOUT)
 
 

@@ -49,7 +49,8 @@ def test_events_of_a_click_with_a_held_key():
     action = Action.from_dict({"action": "click", "x": 3, "y": 4, "clicks": 2, "keys": "ctrl"}).check(SCREEN)
     down, up = {"t": "down", "b": 1}, {"t": "up", "b": 1}
     assert action.events() == [
-        {"t": "move", "x": 3, "y": 4}, {"t": "keydown", "k": "ctrl"}, down, up, down, up, {"t": "keyup", "k": "ctrl"},
+        {"t": "move", "x": 3, "y": 4}, {"t": "keydown", "k": "ctrl"}, down, up, {"t": "wait", "s": 0.05}, down, up,
+        {"t": "keyup", "k": "ctrl"},
     ]  # fmt: skip
 
 

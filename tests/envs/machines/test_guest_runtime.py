@@ -1,8 +1,10 @@
 """The guest runtime has what the guest needs, and nothing else."""
 
+import os
 import shutil
 import subprocess
 import sys
+import venv
 
 import pytest
 
@@ -144,3 +146,13 @@ def test_an_interpreter_outside_usr_comes_with_its_library():
         assert interpreter.path.startswith("/usr/")
     else:
         assert interpreter.path.startswith(guest_runtime.PYTHON_INSIDE) and interpreter.masked
+
+
+def test_an_environment_with_a_copy_of_python_has_the_interpreter_that_was_copied(tmp_path):
+    venv.create(tmp_path, symlinks=False)
+    code = "from deskgym.envs.machines.guest_runtime import find_interpreter; print(find_interpreter())"
+    packages = [path for path in sys.path if path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(packages)}
+    copied = [tmp_path / "bin" / "python", "-c", code]
+    found = subprocess.run(copied, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    assert found == str(guest_runtime.find_interpreter())

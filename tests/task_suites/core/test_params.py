@@ -132,3 +132,12 @@ def test_split_shares_are_kept_and_do_not_depend_on_order() -> None:
     for name, share in shares.items():
         assert abs(splits.count(name) / 5000 - share) < 0.03
     assert split_of("a/b", {"m": 1, "n": 7}, dict(reversed(shares.items()))) == splits[7]
+
+
+def test_a_function_that_changes_what_it_gets_changes_no_later_draw():
+    def grown(items: list[int]) -> list[int]:
+        items.append(0)
+        return items
+
+    parameters = Parameters({"a": {"grown": {"items": [1, 2]}}}, functions={"grown": grown})
+    assert [parameters.draw(str(seed)) for seed in range(3)] == [{"a": [1, 2, 0]}] * 3

@@ -305,6 +305,7 @@ def test_questions_about_molecules_are_asked_beside_pymol():
 
 @pytest.mark.sandbox
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # some thirty episodes of GRASS, ten seconds each
 @installed
 @given
 def test_how_a_map_is_shown_is_asked_on_maps_of_our_own():
