@@ -12,6 +12,7 @@ from typing import Any
 
 from deskgym.agents.llm.images import Encoded, image_of, with_image
 from deskgym.agents.llm.settings import IMAGE_FORMATS
+from deskgym.agents.llm.spending import Usage
 
 FILE = "model.jsonl"
 """One line for each request: ``step``, ``role`` of the agent's part that asked, its ``model`` and ``price``, ``api``,
@@ -20,6 +21,7 @@ is the name of a file beside it."""
 AGENT = "agent.json"
 """Who plays: ``agent``, its ``options``, and the settings of its ``model``."""
 IMAGES = "images"
+_MILLION = 1_000_000
 _NAME = re.compile(rf"{IMAGES}/[0-9a-f]{{16}}\.({'|'.join(IMAGE_FORMATS)})")
 
 
@@ -86,6 +88,17 @@ def read_exchanges(folder: Path) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(found, dict):
                 yield found
+
+
+def spent(line: Mapping[str, Any]) -> tuple[Usage, float, float | None]:
+    """Tokens, seconds and dollars of a line; dollars are None where no price is known, or nothing was paid."""
+    seconds, counted = float(line.get("seconds") or 0), line.get("usage")
+    if not isinstance(counted, Mapping):  # nothing was sent, or the service does not count
+        return Usage(), seconds, None
+    usage, price = Usage.of(counted), line.get("price")
+    if not price or line.get("from_cache"):
+        return usage, seconds, None
+    return usage, seconds, (usage.prompt * price[0] + usage.answer * price[1]) / _MILLION
 
 
 def named_image(part: Mapping[str, Any]) -> str:

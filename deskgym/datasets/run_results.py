@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 from deskgym.agents.base import LEFT_OUT, judge
-from deskgym.agents.llm.exchanges import read_exchanges, read_player
+from deskgym.agents.llm.exchanges import read_exchanges, read_player, spent
 from deskgym.agents.llm.settings import ModelSettings
 from deskgym.agents.llm.spending import Usage
 from deskgym.task_suites.table_analysis.metrics import wilson
@@ -18,7 +18,6 @@ from deskgym.wrappers.recording.recording import Recording
 
 KS = (1, 2, 4, 8, 16)
 """Of pass@k and pass^k: those up to the number of episodes of each task are shown."""
-_MILLION = 1_000_000
 _ANSWERS = ("temperature", "top_p", "max_tokens", "context", "image_detail", "image_format")
 """Settings of a model that change what it answers: models that differ in them are rows of their own."""
 
@@ -133,8 +132,8 @@ def _row(name: str, recordings: Sequence[Recording]) -> RunRow:
     ks = [k for k in KS if k <= tries]
     usage, seconds, cost = Usage(), 0.0, None
     for recording in recordings:
-        spent, took, paid = _spent(recording)
-        usage, seconds = usage.plus(spent), seconds + took
+        used, took, paid = spent_in(recording)
+        usage, seconds = usage.plus(used), seconds + took
         cost = cost if paid is None else (cost or 0.0) + paid
     low, high = wilson(solved, len(counted)) if counted else (None, None)
     return RunRow(
@@ -216,16 +215,12 @@ def _solved(recordings: Iterable[Recording]) -> dict[str, bool]:
     return found
 
 
-def _spent(recording: Recording) -> tuple[Usage, float, float | None]:
+def spent_in(recording: Recording) -> tuple[Usage, float, float | None]:
     """Tokens, seconds and dollars of the requests of an episode; what a service did not count is 0."""
     usage, seconds, cost = Usage(), 0.0, None
     for line in read_exchanges(recording.folder):
-        seconds += float(line.get("seconds") or 0)
-        counted = line.get("usage")
-        if not isinstance(counted, dict):  # nothing was sent
-            continue
-        spent = Usage.of(counted)
-        usage = usage.plus(spent)
-        if (price := line.get("price")) and not line.get("from_cache"):
-            cost = (cost or 0.0) + (spent.prompt * price[0] + spent.answer * price[1]) / _MILLION
+        tokens, took, paid = spent(line)
+        usage, seconds = usage.plus(tokens), seconds + took
+        if paid is not None:
+            cost = (cost or 0.0) + paid
     return usage, seconds, cost

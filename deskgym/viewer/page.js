@@ -5,11 +5,12 @@
   const SVG = "http://www.w3.org/2000/svg";
   const COLORS = ["#3d8bfd", "#20a67a", "#e0a100", "#d6568f", "#8b6cf0", "#e2703a", "#5aa9b8", "#9aa06a", "#8d99a6"];
   const blocks = [...document.querySelectorAll("script.episode")];
+  const bases = [...document.querySelectorAll("script.base")];
   const heads = [...document.querySelectorAll("template.head")];
   const turns = [...document.querySelectorAll("template.turns")];
   const feet = [...document.querySelectorAll("template.foot")];
-  const buttons = [...document.querySelectorAll("#list button")];
-  let episode = null, images = [], at = 0, drawing = 0;
+  const rows = [...document.querySelectorAll("#list tbody tr")]; // in the order of the blocks; sorting moves only nodes
+  let episode = null, images = [], at = 0, drawing = 0, opening = 0, playing = 0;
 
   function element(name, attributes = {}, text = "") {
     const node = document.createElement(name);
@@ -24,25 +25,31 @@
   }
 
   // ------------------------------------------------------------------------------------------------------- frames
-  // A frame is a list of patches; all but key frames are drawn over the frame before.
+  // A frame is a list of patches, drawn over a base, a whole screen of the page, or over the frame before.
+  function decoded(uri) {
+    const image = new Image();
+    image.src = uri;
+    return image.decode().then(() => image);
+  }
   function loaded(number) {
-    images[number] ??= Promise.all(episode.frames[number].patches.map(([x, y, , , uri]) => {
-      const image = new Image();
-      image.src = uri;
-      return image.decode().then(() => [image, x, y]);
-    }));
+    images[number] ??= (async () => {
+      const { base, patches } = episode.frames[number];
+      const under = base === null ? [] : [[0, 0, 0, 0, bases[base].textContent]];
+      return Promise.all([...under, ...patches].map(async ([x, y, , , uri]) => [await decoded(uri), x, y]));
+    })();
     return images[number];
   }
+  const isMissing = (number) => !episode.frames[number] || Boolean(episode.frames[number].missing);
   async function draw(number) {
     const mine = ++drawing;
-    const found = number !== null && number !== undefined && episode.frames[number] && !episode.frames[number].missing;
+    const found = !isMissing(number);
     $("missing").hidden = Boolean(found);
     if (!found) {
       $("frame").getContext("2d").clearRect(0, 0, ...episode.size);
       return;
     }
     let key = number;
-    while (key > 0 && !episode.frames[key].key) key--;
+    while (key > 0 && episode.frames[key].base === null) key--;
     const needed = [];
     for (let k = key; k <= number; k++) needed.push(loaded(k));
     const layers = await Promise.all(needed);
@@ -50,6 +57,24 @@
     const context = $("frame").getContext("2d");
     for (const layer of layers) for (const [image, x, y] of layer) context.drawImage(image, x, y);
     for (let k = number + 1; k <= number + 2 && k < episode.frames.length; k++) loaded(k);
+  }
+  // The filmstrip: each frame once, one after the other, while nothing else is to be done.
+  async function fillStrip() {
+    const mine = opening, pictures = new Map();
+    for (const picture of $("strip").querySelectorAll("canvas")) {
+      const number = Number(picture.dataset.frame);
+      pictures.set(number, [...(pictures.get(number) ?? []), picture]);
+    }
+    const whole = new OffscreenCanvas(...episode.size), context = whole.getContext("2d");
+    for (let number = 0; number < episode.frames.length; number++) {
+      if (isMissing(number)) continue;
+      const layers = await loaded(number);
+      if (mine !== opening) return; // another episode was opened
+      for (const [image, x, y] of layers) context.drawImage(image, x, y);
+      for (const picture of pictures.get(number) ?? [])
+        picture.getContext("2d").drawImage(whole, 0, 0, picture.width, picture.height);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
   }
 
   // ------------------------------------------------------------------------------------------------------ overlay
@@ -141,19 +166,66 @@
     holder.append(element("h2", {}, title), ...nodes);
     return holder;
   }
+  const text = (words, attributes = {}) => element("pre", { tabindex: 0, ...attributes }, words);
+  function code(tokens) {
+    const holder = text(tokens.length ? "" : "nothing");
+    for (const [kind, words] of tokens) holder.append(kind ? element("span", { class: kind }, words) : words);
+    return holder;
+  }
+  function asked({ role, messages, said, error, seconds, prompt, answer, cost, dropped, retries }) {
+    const facts = [
+      `${prompt.toLocaleString("en")} tokens read, ${answer.toLocaleString("en")} written`, `${seconds.toFixed(1)} s`,
+      cost !== null && `${cost.toFixed(4)} dollars`, dropped && `${dropped} older steps left out`, retries && `${retries} tries failed before`,
+    ];
+    const asking = element("details");
+    asking.append(element("summary", {}, messages.length === 1 ? "1 new message" : `${messages.length} new messages`));
+    for (const [who, words] of messages) asking.append(element("h3", {}, who), text(words));
+    return part(`Model (${role})`, element("p", { class: "muted" }, facts.filter(Boolean).join(" · ")), asking, text(error || said, error ? { class: "why" } : {}));
+  }
   function card(step) {
     const holder = $("step");
     holder.replaceChildren();
     if (!step) {
-      holder.append(part("End", element("p", {}, "This is the screen after the last recorded step. The verdict is below.")));
+      holder.append(part("End", element("p", {}, "This is the screen after the last recorded step. The verdict is above.")));
       return;
     }
-    holder.append(part(`Step ${step.number} of ${episode.steps.length - 1}`, element("pre", {}, step.action || "nothing")));
+    holder.append(part(`Step ${step.number} of ${episode.steps.length - 1}`, code(step.action)));
     const reward = step.reward === null ? "-" : String(step.reward);
     holder.append(part(`Reward: ${reward}${step.end ? ` · ${step.end}` : ""}`));
-    if (step.feedback) holder.append(part("Feedback", element("pre", {}, step.feedback)));
+    if (step.feedback) holder.append(part("Feedback", text(step.feedback)));
+    holder.append(...step.model.map(asked));
     if (step.timing.length) holder.append(part(`Time: ${milliseconds(total(step.timing))}`, timing(step.timing)));
-    if (step.info) holder.append(part("Info", element("pre", {}, step.info)));
+    if (step.info) holder.append(part("Info", text(step.info)));
+  }
+
+  // ------------------------------------------------------------------------------- actions and filmstrip, one beside the other
+  function list() {
+    const last = episode.steps.length - 1, height = Math.round(128 * episode.size[1] / episode.size[0]);
+    const actions = [], pictures = [];
+    episode.steps.forEach((step, k) => {
+      const action = episode.steps[k + 1], name = action ? `step ${action.number}` : last ? "the end" : "reset";
+      const item = element("li"), button = element("button", { type: "button" }, action ? action.caption : name);
+      if (action?.reward) button.append(element("b", {}, ` reward ${action.reward}`));
+      button.addEventListener("click", () => show(k));
+      item.append(button);
+      actions.push(item);
+      const picture = element("button", { type: "button", "aria-label": `screen before ${name}` });
+      picture.append(element("canvas", { width: 128, height, "data-frame": step.frame }), element("span", {}, action ? action.number : "end"));
+      picture.addEventListener("click", () => show(k));
+      pictures.push(picture);
+    });
+    $("actions").replaceChildren(...actions);
+    $("strip").replaceChildren(...pictures);
+    fillStrip();
+  }
+  function mark() {
+    for (const holder of [$("actions"), $("strip")]) {
+      const now = [...holder.querySelectorAll("button")][at];
+      holder.querySelector("[aria-current]")?.removeAttribute("aria-current");
+      now.setAttribute("aria-current", "step");
+      const [whole, part] = [holder.getBoundingClientRect(), now.getBoundingClientRect()]; // scrollIntoView would move the page
+      holder.scrollBy(part.left - whole.left - (whole.width - part.width) / 2, part.top - whole.top - (whole.height - part.height) / 2);
+    }
   }
 
   // ------------------------------------------------------------------------------------------------------ moving on
@@ -173,14 +245,36 @@
     draw(shown.frame);
     overlay(shown, action);
     card(action);
+    mark();
   }
-  function open(index) {
-    episode = JSON.parse(blocks[index].textContent);
-    images = [];
+  function pause() {
+    clearTimeout(playing);
+    playing = 0;
+    $("play").textContent = "play";
+  }
+  function play() {
+    if (at === episode.steps.length - 1) show(0);
+    const wait = () => 1000 / Number($("speed").value);
+    const go = () => {
+      show(at + 1);
+      playing = setTimeout(at === episode.steps.length - 1 ? pause : go, wait());
+    };
+    playing = setTimeout(go, wait());
+    $("play").textContent = "pause";
+  }
+  async function unpacked(block) {
+    const bytes = Uint8Array.from(atob(block.textContent), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  }
+  async function open(index, position) {
+    const mine = ++opening, found = await unpacked(blocks[index]);
+    if (mine !== opening) return;
+    pause();
+    [episode, images] = [found, []];
     $("head").replaceChildren(heads[index].content.cloneNode(true));
     $("turns").replaceChildren(turns[index].content.cloneNode(true));
     $("foot").replaceChildren(feet[index].content.cloneNode(true));
-    buttons.forEach((button, k) => button.classList.toggle("on", k === index));
+    rows.forEach((row, k) => row.classList.toggle("on", k === index));
     const hasSteps = episode.steps.length > 0;
     $("player").hidden = !hasSteps;
     if (!hasSteps) return;
@@ -189,30 +283,41 @@
     const reset = document.querySelector("#foot .reset"), phases = episode.steps[0].timing;
     reset.firstChild.textContent = phases.length ? `Reset: ${milliseconds(total(phases))}` : "Reset";
     reset.append(timing(phases));
-    show(0);
+    list();
+    show(position);
   }
 
   // --------------------------------------------------------------------------------------------------------- input
   const moves = { first: () => 0, previous: () => at - 1, next: () => at + 1, last: () => Infinity };
-  for (const [id, target] of Object.entries(moves)) $(id).addEventListener("click", () => show(target()));
+  const go = (k) => { pause(); show(k); };
+  for (const [id, target] of Object.entries(moves)) $(id).addEventListener("click", () => go(target()));
+  $("play").addEventListener("click", () => playing ? pause() : play());
   addEventListener("message", (event) => { // two pages side by side move together
     const target = event.source === parent && moves[event.data?.move];
-    if (target && episode?.steps.length) show(target());
+    if (target && episode?.steps.length) go(target());
   });
-  $("slider").addEventListener("input", () => show(Number($("slider").value)));
+  $("slider").addEventListener("input", () => go(Number($("slider").value)));
   $("wide").addEventListener("change", () => $("player").classList.toggle("wide", $("wide").checked));
   for (const id of ["after", "marks", "boxes"]) $(id).addEventListener("change", () => show(at));
-  buttons.forEach((button, k) => button.addEventListener("click", () => { location.hash = k + 1; }));
+  function beside(way) { // the next episode of the list as it is sorted and narrowed now
+    const shown = [...document.querySelectorAll("#list tbody tr:not([hidden])")];
+    const now = shown.findIndex((row) => row.classList.contains("on"));
+    shown[now < 0 ? 0 : Math.max(0, Math.min(now + way, shown.length - 1))]?.querySelector("a").click();
+  }
   const flip = (id) => { $(id).checked = !$(id).checked; show(at); };
   const keys = {
-    ArrowLeft: () => show(at - 1), ArrowRight: () => show(at + 1), Home: () => show(0), End: () => show(Infinity),
+    ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(0), End: () => go(Infinity),
     " ": () => flip("after"), m: () => flip("marks"), e: () => flip("boxes"), w: () => $("wide").click(),
+    p: () => $("play").click(),
   };
+  const others = { "[": () => beside(-1), "]": () => beside(1) };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key] || !episode?.steps.length) return;
-    if (event.key === " " && event.target.closest("button, label, input[type=checkbox]")) return;
+    const does = others[event.key] ?? (episode?.steps.length ? keys[event.key] : undefined);
+    if (event.ctrlKey || event.altKey || event.metaKey || !does) return;
+    if (event.target.closest("input[type=search], select, pre, [role=region]")) return; // they have keys of their own
+    if (event.key === " " && event.target.closest("button, label, summary, input[type=checkbox]")) return;
     event.preventDefault();
-    keys[event.key]();
+    does();
   });
   $("overlay").addEventListener("pointermove", (event) => {
     const text = event.target.tip, tip = $("tip");
@@ -228,8 +333,7 @@
     const [number, position, ...on] = location.hash.slice(1).split("/");
     const index = Math.max(0, Math.min((Number(number) || 1) - 1, blocks.length - 1));
     if (on.length) { $("after").checked = on.includes("after"); $("boxes").checked = on.includes("elements"); }
-    open(index);
-    if (Number(position) && episode.steps.length) show(Number(position) - 1);
+    open(index, (Number(position) || 1) - 1);
   }
   addEventListener("hashchange", follow);
   if (blocks.length) follow();

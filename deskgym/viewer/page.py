@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import math
@@ -17,9 +18,12 @@ from markupsafe import Markup
 
 from deskgym._version import __version__
 from deskgym.agents.base import judge
+from deskgym.datasets.run_results import agent_of, spent_in
 from deskgym.envs.observation.elements import state_names
-from deskgym.viewer.frames import pack_frames
+from deskgym.viewer.frames import Bases, pack_frames
+from deskgym.viewer.highlight import tokens
 from deskgym.viewer.marks import Pointer, caption, source_text
+from deskgym.viewer.model_turns import asked_at
 from deskgym.viewer.page_turns import turns
 from deskgym.wrappers.recording.recording import Recording, RecordingError
 
@@ -65,7 +69,7 @@ def write_pair(left: Recording, right: Recording, out: Path) -> int:
         .stream(
             names=[f"{_made(recording, _summary)['task']} ({recording.folder.name})" for recording in recordings],
             pages=["".join(_page([recording], lambda: None)) for recording in recordings],
-            inner_script_hash=hash_of(asset("page.js")),
+            inner_script_hash=hash_of(_script("page")),
             inner_style_hash=hash_of(asset("page.css")),
             **_inline("pair"),
         ),
@@ -92,10 +96,15 @@ def page_environment() -> Environment:
 
 def _inline(name: str) -> dict[str, str]:
     """A page's own script and style, and what allows exactly these."""
-    script, style = asset(f"{name}.js"), asset(f"{name}.css")
+    script, style = _script(name), asset(f"{name}.css")
     return {
         "script": Markup(script), "style": Markup(style), "script_hash": hash_of(script), "style_hash": hash_of(style),
     }  # fmt: skip
+
+
+def _script(name: str) -> str:
+    """A page's script; that of the list of episodes is one for all pages that have it."""
+    return asset("list.js") + asset(f"{name}.js") if name == "page" else asset(f"{name}.js")
 
 
 def write_stream(stream: TemplateStream, out: Path) -> int:
@@ -126,27 +135,35 @@ def hash_of(text: str) -> str:
 
 
 def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> Iterator[dict[str, Any]]:
+    bases = Bases()
     for recording in recordings:
-        yield _made(recording, _summary) | _made(recording, _content)
+        content = _made(recording, _content, bases)
+        yield _made(recording, _summary) | content | {"bases": bases.new}
+        bases.new = []
         done()
 
 
-def _made(recording: Recording, make: Callable[[Recording], dict[str, Any]]) -> dict[str, Any]:
+def _made(recording: Recording, make: Callable[..., dict[str, Any]], *more: Any) -> dict[str, Any]:
     try:
-        return make(recording)
+        return make(recording, *more)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
 
 
-def _content(recording: Recording) -> dict[str, Any]:
+def _content(recording: Recording, bases: Bases) -> dict[str, Any]:
     """What the page shows of an episode: of a conversation its turns, of a desktop its frames."""
     facts = {"meta": recording.meta, "facts": _facts(recording), "turns": [], "subject": ""}
     if not recording.is_conversation:
-        return facts | {"data": _data(recording)}
+        return facts | {"data": _packed(_data(recording, bases))}
     dialogue = str(recording.steps[0]["texts"].get("dialogue", ""))  # it begins with who asks, and what for
     subject = dialogue.partition("\n")[0].removeprefix("User: ")
     nothing: dict[str, Any] = {"size": [1, 1], "steps": [], "frames": [], "elements": {}}
-    return facts | {"turns": turns(recording), "subject": subject, "data": nothing}
+    return facts | {"turns": turns(recording), "subject": subject, "data": _packed(nothing)}
+
+
+def _packed(data: Mapping[str, Any]) -> str:
+    """JSON as the page holds it: the elements of a screen say much twice."""
+    return base64.b64encode(gzip.compress(json.dumps(data).encode(), mtime=0)).decode()
 
 
 def summary_of(recording: Recording) -> dict[str, Any]:
@@ -173,6 +190,8 @@ def _summary(recording: Recording) -> dict[str, Any]:
         "instruction": str(task.get("instruction", "")),
         "seed": recording.meta.get("seed"),
         "steps": max(0, len(recording.steps) - 1),
+        "seconds": round(sum(ms for step in recording.steps for _, ms in phases(step.get("timing") or {})) / 1000, 1),
+        "agent": agent_of(recording),
         "outcome": outcome,
         "why": why,
         "cause": fault.get("cause"),
@@ -201,6 +220,7 @@ def _facts(recording: Recording) -> list[tuple[str, str]]:
         ("step limit", meta.get("step_limit")),
         ("machine", meta.get("machine")),
         ("screen", "" if recording.is_conversation else "×".join(map(str, meta.get("screen_size") or ()))),
+        ("model", _model_use(recording)),
         ("reset", _reset_time(recording) if recording.is_conversation else ""),
         ("started", meta.get("started")),
         ("versions", ", ".join(f"{name} {number}" for name, number in (meta.get("versions") or {}).items())),
@@ -213,21 +233,27 @@ def _facts(recording: Recording) -> list[tuple[str, str]]:
     ]
 
 
+def _model_use(recording: Recording) -> str:
+    usage, seconds, cost = spent_in(recording)
+    dollars = "" if cost is None else f", {cost:.4f} dollars"
+    return f"{usage.prompt:,} tokens read, {usage.answer:,} written, {seconds:.1f} s{dollars}" if seconds else ""
+
+
 def _reset_time(recording: Recording) -> str:
     spent = phases(recording.steps[0].get("timing") or {})
     return f"{sum(ms for _, ms in spent):.0f} ms ({', '.join(f'{name} {ms:.0f}' for name, ms in spent)})"
 
 
-def _data(recording: Recording) -> dict[str, Any]:
+def _data(recording: Recording, bases: Bases) -> dict[str, Any]:
     """What the script shows step by step; JSON without NaN."""
     width, height = (int(number) for number in recording.meta["screen_size"])
     count = max((step["frame"] for step in recording.steps if isinstance(step.get("frame"), int)), default=-1) + 1
-    frames = list(pack_frames(recording.frame(number) for number in range(count)))
+    frames = list(pack_frames((recording.frame(number) for number in range(count)), bases))
     sets = sorted({step["elements"] for step in recording.steps if isinstance(step.get("elements"), int)})
-    pointer = Pointer()
+    pointer, asked = Pointer(), asked_at(recording.folder)
     return {
         "size": [width, height],
-        "steps": [_step(step, pointer) for step in recording.steps],
+        "steps": [_step(step, pointer) | {"model": asked.get(step.get("step") or 0, [])} for step in recording.steps],
         "frames": frames,
         "elements": {number: _elements(recording.elements(number)) for number in sets},
     }
@@ -239,7 +265,7 @@ def _step(step: Mapping[str, Any], pointer: Pointer) -> dict[str, Any]:
     return {
         "number": step.get("step"),
         "caption": caption(action) if action is not None else "",
-        "action": source_text(action) if action is not None else "",
+        "action": tokens(source_text(action)) if action is not None else [],
         "marks": pointer.marks(action),
         "frame": step.get("frame"),
         "elements": step.get("elements"),

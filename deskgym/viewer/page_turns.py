@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deskgym.viewer.frames import pack_frames
+from deskgym.viewer.frames import data_uri
+from deskgym.viewer.highlight import tokens
 from deskgym.wrappers.recording.recording import Recording
 
 TEXTS = {"dialogue": "before this turn", "tables": "tables", "library": "private library"}
@@ -66,12 +67,11 @@ class _Plots:
         frame = self._recording.frame(number)
         if frame is None or bool(np.all(frame == 255)):
             return None
-        (packed,) = pack_frames([frame])
-        return str(packed["patches"][0][4])
+        return data_uri(frame)
 
 
 def _cell(step: Mapping[str, Any], plot: str | None) -> dict[str, Any]:
-    """A step: ``kind`` (code, ask, answer, done, fail), its ``text``, the ``output``, and what is to be noted of it."""
+    """A step: ``kind`` (code, ask, answer, done, fail), its ``tokens``, the ``output``, and what to note of it."""
     action = step.get("action")
     kind, text = _said(action if isinstance(action, str) else str(action))
     info, output = step.get("info") or {}, str(step.get("feedback") or "")
@@ -82,7 +82,7 @@ def _cell(step: Mapping[str, Any], plot: str | None) -> dict[str, Any]:
     return {
         "number": step.get("step"),
         "kind": kind,
-        "text": text,
+        "tokens": tokens(text) if kind == "code" else [("", text)] if text else [],
         "output": f"{fault.get('kind')}: {fault.get('message')}" if fault else output,
         "plot": plot,
         "notes": list(_notes(step, info, execution)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,15 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from deskgym._version import __version__
-from deskgym.agents.llm.apis import API
-from deskgym.agents.llm.exchanges import image_path, named_image, read_exchanges
-from deskgym.agents.llm.settings import ModelError
-from deskgym.datasets.run_results import Comparison, RunRow, agent_of
+from deskgym.datasets.run_results import Comparison, RunRow
 from deskgym.datasets.task_results import Row, TaskResults
+from deskgym.viewer.model_turns import exchanges_of
 from deskgym.viewer.page import asset, hash_of, page_environment, summary_of, write_page, write_stream
 from deskgym.wrappers.recording.recording import Recording
-
-_MOST_TEXT = 20_000  # characters of a message on a page
 
 
 def write_report(
@@ -54,6 +48,7 @@ def write_report(
         .stream(
             episodes=listed, plots=_plots(titled, runs), tables=[*_run_tables(runs), *_task_tables(titled)],
             against=str(against or ""), version=__version__, style=style, style_hash=hash_of(str(style)),
+            script=Markup(asset("list.js")), script_hash=hash_of(asset("list.js")),
         )
     )  # fmt: skip
     write_stream(stream, index)
@@ -65,80 +60,14 @@ def _episode(recording: Recording, out: Path, style: str) -> dict[str, Any]:
     name = recording.folder.name
     page, chat = f"episodes/{name}.html", f"episodes/{name}.model.html"
     write_page([recording], out / page)
-    exchanges = list(_exchanges(recording.folder))
-    summary, agent = summary_of(recording), agent_of(recording)
+    exchanges = list(exchanges_of(recording.folder))
+    summary = summary_of(recording)
     if exchanges:
         stream = page_environment().get_template("chat.html").stream(
-            task=summary["task"], agent=agent, exchanges=exchanges, style=style, style_hash=hash_of(str(style))
+            task=summary["task"], agent=summary["agent"], exchanges=exchanges, style=style, style_hash=hash_of(style)
         )  # fmt: skip
         write_stream(stream, out / chat)
-    score = summary["score"]
-    return {
-        **summary, "page": page, "chat": chat if exchanges else "", "requests": len(exchanges), "agent": agent,
-        "score": "-" if score is None else f"{score:g}",
-    }  # fmt: skip
-
-
-def _exchanges(folder: Path) -> Iterator[dict[str, Any]]:
-    """What was asked and said, as the page shows it."""
-    for line in read_exchanges(folder):
-        request = line.get("request") or {}
-        told = request.get("messages") or request.get("input") or []
-        turns = [_turn(each, folder) for each in told if isinstance(each, Mapping)]
-        yield {
-            "step": line.get("step"), "role": line.get("role"), "dropped": line.get("dropped"),
-            "retries": line.get("retries"), "seconds": line.get("seconds"), "error": line.get("error"),
-            "before": turns[:-1], "last": turns[-1] if turns else None, "said": _said(line),
-        }  # fmt: skip
-
-
-def _turn(message: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    texts: list[str] = []
-    images: list[str] = []
-    _collect(message.get("content", message), texts, images)
-    urls = [url for name in images if (url := _picture(image_path(folder, name)))]
-    return {
-        "role": message.get("role", message.get("type", "")),
-        "text": "\n\n".join(texts)[:_MOST_TEXT],
-        "images": urls,
-    }
-
-
-def _collect(value: Any, texts: list[str], images: list[str]) -> None:
-    """The texts and the names of images in a message, however deep."""
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, list):
-        for part in value:
-            _collect(part, texts, images)
-    elif isinstance(value, Mapping):
-        if value.get("type") in ("image_url", "input_image", "computer_screenshot", "image"):
-            images.append(named_image(value))
-            return
-        for name, part in value.items():
-            if name in ("text", "content", "output") or isinstance(part, list):
-                _collect(part, texts, images)
-
-
-def _picture(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        return f"data:image/{path.suffix[1:]};base64,{base64.b64encode(path.read_bytes()).decode()}"
-    except OSError:
-        return ""
-
-
-def _said(line: Mapping[str, Any]) -> str:
-    """What a model has answered: its words, and the calls of its tools."""
-    try:
-        reply = API[line["api"]].reply(line["response"])
-    except (KeyError, ModelError):
-        return ""
-    calls = [
-        json.dumps(part, ensure_ascii=False) for part in reply.parts if part.get("type") not in ("text", "message")
-    ]
-    return "\n".join(filter(None, [reply.text, *calls]))[:_MOST_TEXT]
+    return {**summary, "page": page, "chat": chat if exchanges else "", "requests": len(exchanges)}
 
 
 def _plots(tables: Mapping[str, Sequence[Row]], runs: Sequence[RunRow]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The page: lossless frames, hostile text, sizes, and what a browser makes of it."""
 
 import base64
+import gzip
 import html
 import json
 import re
@@ -16,7 +17,7 @@ from fake_suite import FakeSource
 from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
-from deskgym.viewer.frames import bounding_box, changed_boxes, pack_frames
+from deskgym.viewer.frames import Bases, bounding_box, changed_boxes, pack_frames
 from deskgym.viewer.marks import Pointer, caption
 from deskgym.viewer.page import phases, write_page, write_pair
 from deskgym.wrappers import RecordEpisode
@@ -48,32 +49,38 @@ def page_of(folder):
 
 
 def data_of(page):
-    blocks = re.findall(r'<script type="application/json" class="episode">(.*?)</script>', page, re.DOTALL)
-    return [json.loads(block) for block in blocks]
+    blocks = re.findall(r'<script type="text/plain" class="episode">(.*?)</script>', page, re.DOTALL)
+    return [json.loads(gzip.decompress(base64.b64decode(block))) for block in blocks]
 
 
-def compose(frames, number, shape):
+def bases_of(page):
+    return re.findall(r'<script type="text/plain" class="base">(.*?)</script>', page)
+
+
+def pixels_of(uri):
+    packed = np.frombuffer(base64.b64decode(uri.partition(",")[2]), np.uint8)
+    return cv2.cvtColor(cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+
+
+def compose(frames, number, bases):
     """What the page's script draws."""
     key = number
-    while not frames[key]["key"]:
+    while frames[key]["base"] is None:
         key -= 1
-    canvas = np.zeros(shape, np.uint8)
+    canvas = pixels_of(bases[frames[key]["base"]])
     for frame in frames[key : number + 1]:
         for x, y, width, height, uri in frame["patches"]:
-            packed = np.frombuffer(base64.b64decode(uri.partition(",")[2]), np.uint8)
-            canvas[y : y + height, x : x + width] = cv2.cvtColor(
-                cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB
-            )
+            canvas[y : y + height, x : x + width] = pixels_of(uri)
     return canvas
 
 
 def test_the_page_shows_every_frame_without_loss(recorded):
-    recordings = find_recordings(recorded)
-    for recording, data in zip(recordings, data_of(page_of(recorded)), strict=True):
+    recordings, page = find_recordings(recorded), page_of(recorded)
+    bases = bases_of(page)
+    for recording, data in zip(recordings, data_of(page), strict=True):
         assert len(data["steps"]) == len(recording.steps)
         for step in recording.steps:
-            frame = recording.frame(step["frame"])
-            assert np.array_equal(compose(data["frames"], step["frame"], frame.shape), frame)
+            assert np.array_equal(compose(data["frames"], step["frame"], bases), recording.frame(step["frame"]))
 
 
 def test_random_changes_compose_without_loss():
@@ -86,10 +93,24 @@ def test_random_changes_compose_without_loss():
             y, x = rng.integers(0, 80), rng.integers(0, 120)
             frame[y : y + rng.integers(1, 10), x : x + rng.integers(1, 10)] = rng.integers(0, 256, 3)
         frames.append(frame)
-    packed = list(pack_frames(frames))
-    assert sum(entry["key"] for entry in packed) < 6
+    bases = Bases()
+    packed = list(pack_frames(frames, bases))
+    assert sum(entry["base"] is not None for entry in packed) < 6
     for number, frame in enumerate(frames):
-        assert np.array_equal(compose(packed, number, frame.shape), frame)
+        assert np.array_equal(compose(packed, number, bases.new), frame)
+
+
+def test_episodes_that_begin_alike_share_a_screen():
+    rng = np.random.default_rng(2)
+    one, other = (rng.integers(0, 256, (90, 130, 3), dtype=np.uint8) for _ in range(2))
+    near = one.copy()
+    near[40:60, 50:90] = 7
+    bases, shown = Bases(), [one, near, other, one, near]
+    packed = [next(iter(pack_frames([frame], bases))) for frame in shown]
+    assert [entry["base"] for entry in packed] == [0, 0, 1, 0, 0] and len(bases.new) == 2
+    assert all(
+        np.array_equal(compose([entry], 0, bases.new), frame) for entry, frame in zip(packed, shown, strict=True)
+    )
 
 
 def test_changes_far_apart_are_patches_of_their_own():
@@ -105,9 +126,9 @@ def test_changes_far_apart_are_patches_of_their_own():
 
 def test_a_missing_frame_and_a_new_size_are_no_problem():
     small, large = np.zeros((4, 4, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
-    packed = list(pack_frames([small, None, small, large]))
+    packed = list(pack_frames([small, None, small, large], Bases()))
     assert [entry.get("missing", False) for entry in packed] == [False, True, False, False]
-    assert all(entry["key"] for entry in packed)
+    assert [entry["base"] for entry in packed] == [0, None, 0, 1]
 
 
 def test_hostile_text_stays_text(recorded):
@@ -115,8 +136,10 @@ def test_hostile_text_stays_text(recorded):
     assert EVIL in meta["task"]["instruction"]
     page = page_of(recorded)
     assert EVIL not in page and "<script>alert" not in page
-    assert page.count("<script") == page.count("</script>") == 1 + 3  # ours, and one block of data per episode
-    assert json.loads(data_of(page)[2]["steps"][1]["action"])["text"] == EVIL
+    assert (
+        page.count("<script") == page.count("</script>") == 1 + 3 + len(bases_of(page))
+    )  # ours, and one block per episode
+    assert json.loads("".join(text for _, text in data_of(page)[2]["steps"][1]["action"]))["text"] == EVIL
     assert "default-src 'none'" in page and "unsafe" not in page
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
 
@@ -138,7 +161,7 @@ def test_a_fault_says_whose_it_is(cause, outcome, tmp_path, monkeypatch):
         for path in tmp_path.glob("*/steps.jsonl"):
             path.write_text(path.read_text().replace(', "cause": "infrastructure"', ""))
     page = page_of(tmp_path)
-    assert f'<span class="chip {outcome}">2 {outcome}</span>' in page
+    assert re.search(rf'<button[^>]* class="chip {outcome}"[^>]*>2 {outcome}</button>', page)
     assert page.count("accessibility_lost: the bus is gone</p>") == 2
     assert page.count(f"broken by the {cause}") == (4 if cause else 0)  # in the list, and on each episode's page
     assert len(re.findall(r'chip failed">failed · 0.0<', page)) == (2 if cause == "agent" else 0)
@@ -163,7 +186,9 @@ def test_twenty_steps_at_1080p_stay_small():
         cv2.putText(frame, f"sin({k} x) + {k}", (50 + 80 * k, 40 + 45 * k), cv2.FONT_HERSHEY_SIMPLEX, 1, (0, 0, 90), 2)
         frame[200:500, 900:1300] = rng.integers(0, 256, (300, 400, 3))  # a photograph that changes in every step
         frames.append(frame)
-    size = sum(len(uri) for entry in pack_frames(frames) for *_, uri in entry["patches"])
+    bases = Bases()
+    size = sum(len(uri) for entry in pack_frames(frames, bases) for *_, uri in entry["patches"])
+    size += sum(map(len, bases.new))
     assert size < 10e6 * 1.34  # 20 x 360 kB of noise cannot be compressed; base64 adds a third
 
 
