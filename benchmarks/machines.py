@@ -1,7 +1,7 @@
 """Measures machines beside each other: start, restore, step, snapshot, memory, disk, and a run of episodes.
 
 ``python -m deskgym.benchmarks.machines``; ``--help`` has the options. The kinds take turns, so that all see the same
-load. The exit status is 1 where a target is missed or a kind failed. See ``docs/machines.md``.
+load. The exit status is 1 where a target is missed or a kind failed. See ``docs/appendix/machines.md``.
 """
 
 from __future__ import annotations

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from deskgym.benchmarks.rows import number
 
-OURS, THEIRS, LIGHT = "#2a6fbb", "#c8573a", "#9bbfe3"
+OURS, THEIRS = "#2a6fbb", "#c8573a"
+_INTERVALS = "(logarithmic; dot: median, line: 5th to 95th percentile)"
+STYLE: dict[Any, Any] = {
+    "font.size": 9, "axes.titlesize": 9, "axes.titlelocation": "left", "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e7eb", "axes.axisbelow": True,
+    "legend.frameon": False, "legend.fontsize": 8, "xtick.labelsize": 8, "ytick.labelsize": 8,
+}  # fmt: skip
+"""Of all plots. Bars begin at 0, so they are never on a logarithmic axis; there, dots stand for medians."""
 PHASE_COLORS = {
     "input": "#8c6bb1", "code": "#d9a441", "settle": "#2a6fbb", "elements": "#5aa469", "frame": "#c8573a",
     "rest": "#999999",
@@ -31,14 +38,15 @@ def draw(data: Mapping[str, Any], folder: Path) -> list[Path]:
         part = data["parts"].get(name)
         if part is None or "error" in part["facts"]:
             continue
-        figure = pyplot.figure(figsize=(8, 3.6), layout="constrained")
-        try:
-            if plot(part, {row["key"]: row for row in part["rows"]}, figure):
-                path = folder / f"{name}.png"
-                figure.savefig(path, dpi=120)
-                paths.append(path)
-        finally:
-            pyplot.close(figure)
+        with pyplot.rc_context(STYLE):
+            figure = pyplot.figure(figsize=(8, 3.6), layout="constrained")
+            try:
+                if plot(part, {row["key"]: row for row in part["rows"]}, figure):
+                    path = folder / f"{name}.png"
+                    figure.savefig(path, dpi=120)
+                    paths.append(path)
+            finally:
+                pyplot.close(figure)
     return paths
 
 
@@ -51,22 +59,21 @@ def _steps(part: Any, rows: Any, figure: Any) -> bool:
         widths = [found[phase] for found in breakdown.values()]
         axis.barh(range(len(breakdown)), widths, left=left, color=color, label=phase)
         left = [a + b for a, b in zip(left, widths, strict=True)]
-    axis.set_yticks(range(len(breakdown)), list(breakdown), fontsize=8)
-    axis.invert_yaxis()
-    axis.legend(fontsize=8, ncols=6, loc="lower center", bbox_to_anchor=(0.4, 1.0), frameon=False)
+    _name(axis, list(breakdown))
+    axis.figure.legend(ncols=6, loc="outside lower center")
     return _finish(axis, "ms of a settled step, by phase (medians)")
 
 
 def _resets(part: Any, rows: Any, figure: Any) -> bool:
-    """Bars: the three kinds of reset."""
+    """Dots: the three kinds of reset."""
     axis = figure.subplots()
-    keys = [key for key in ("reset/cold", "reset/again", "reset/pooled") if key in rows]
-    for place, key in enumerate(keys):
-        _bar(axis, place, rows[key], OURS if key == "reset/pooled" else LIGHT)
-    axis.set_yticks(range(len(keys)), ["no machine yet", "after an episode", "with a pool"][: len(keys)])
-    axis.invert_yaxis()
+    names = {"reset/cold": "no machine yet", "reset/again": "after an episode", "reset/pooled": "with a pool"}
+    shown = [key for key in names if key in rows]
+    for place, key in enumerate(shown):
+        _dot(axis, place, rows[key], OURS)
+    _name(axis, [names[key] for key in shown])
     _log(axis)
-    return _finish(axis, "ms of a reset, as the caller sees it (logarithmic; line: 5th to 95th percentile)")
+    return _finish(axis, f"ms of a reset, as the caller sees it {_INTERVALS}")
 
 
 def _vectors(part: Any, rows: Any, figure: Any) -> bool:
@@ -83,15 +90,14 @@ def _vectors(part: Any, rows: Any, figure: Any) -> bool:
     left.set_xticks(counts)
     left.set_ylim(0, max(medians) * 1.3)
     left.set_xlabel("environments")
-    left.set_title("settled steps/s", loc="left", fontsize=9)
-    left.legend(fontsize=8, frameon=False)
+    left.set_title("settled steps/s (median, 5th to 95th percentile)")
+    left.legend()
     names = {"episodes/ours": "deskgym, pool", "episodes/lockstep": "AsyncVectorEnv"}
     shown = [key for key in names if key in rows]
     for place, key in enumerate(shown):
-        _bar(right, place, rows[key], OURS if place == 0 else THEIRS)
-    right.set_yticks(range(len(shown)), [names[key] for key in shown], fontsize=8)
-    right.invert_yaxis()
-    left.spines[["top", "right"]].set_visible(False)
+        _dot(right, place, rows[key], OURS if place == 0 else THEIRS)
+    _name(right, [names[key] for key in shown])
+    right.set_xlim(0)
     return _finish(right, "episodes/min, resets included")
 
 
@@ -103,20 +109,19 @@ def _density(part: Any, rows: Any, figure: Any) -> bool:
     left, right = figure.subplots(1, 2)
     left.plot([count for count, _ in curve], [mb / 1024 for _, mb in curve], color=OURS, marker=".")
     left.set_xlabel("idle desktops")
-    left.set_title("GiB of the host's memory", loc="left", fontsize=9)
+    left.set_title("GiB of the host's memory")
     left.set_ylim(0)
-    left.spines[["top", "right"]].set_visible(False)
     for key, color, label in (("density/step", OURS, "one at a time"), ("density/step/all", THEIRS, "all at once")):
         samples = sorted(rows[key]["samples"])
         right.plot(samples, [(k + 1) / len(samples) for k in range(len(samples))], color=color, label=label)
     _log(right)
-    right.set_xlabel("ms")
-    right.legend(fontsize=8, frameon=False)
+    right.set_xlabel("ms (logarithmic)")
+    right.legend()
     return _finish(right, "share of the desktops that have answered a step")
 
 
 def _peers(part: Any, rows: Any, figure: Any) -> bool:
-    """Bars: one step in each loop."""
+    """Dots: one step in each loop."""
     axis = figure.subplots()
     bars = []
     for name in part["facts"]["programs"][:1]:
@@ -130,11 +135,10 @@ def _peers(part: Any, rows: Any, figure: Any) -> bool:
         bars.append(("MiniWoB++, click, screenshot + DOM", rows["miniwob/theirs/click"], "#d9a441"))
         bars.append(("deskgym, click, screenshot + elements", rows["miniwob/ours/click"], OURS))
     for place, (_, row, color) in enumerate(bars):
-        _bar(axis, place, row, color)
-    axis.set_yticks(range(len(bars)), [label for label, *_ in bars], fontsize=8)
-    axis.invert_yaxis()
+        _dot(axis, place, row, color)
+    _name(axis, [label for label, *_ in bars])
     _log(axis)
-    return bool(bars) and _finish(axis, "ms of one step (logarithmic; line: 5th to 95th percentile)")
+    return bool(bars) and _finish(axis, f"ms of one step {_INTERVALS}")
 
 
 def _log(axis: Any) -> None:
@@ -147,15 +151,22 @@ def _log(axis: Any) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _bar(axis: Any, place: int, row: Mapping[str, Any], color: str) -> None:
-    line = [[row["median"] - row["p5"]], [row["p95"] - row["median"]]]
-    axis.barh(place, row["median"], color=color, xerr=line, error_kw={"ecolor": "#333333", "lw": 1})
-    axis.annotate(f" {number(row['median'])}", (row["p95"], place), va="center", fontsize=8)
+def _name(axis: Any, labels: Sequence[str]) -> None:
+    """Labels of rows, the first one on top; no line is needed across a row."""
+    axis.set_yticks(range(len(labels)), labels)
+    axis.set_ylim(len(labels) - 0.4, -0.6)
+    axis.grid(visible=False, axis="y")
+
+
+def _dot(axis: Any, place: int, row: Mapping[str, Any], color: str) -> None:
+    """A median with the interval in which nine of ten samples lie."""
+    around = [[row["median"] - row["p5"]], [row["p95"] - row["median"]]]
+    axis.errorbar(row["median"], place, xerr=around, color=color, marker="o", capsize=3, lw=1.5)
+    axis.annotate(f"  {number(row['median'])}", (row["p95"], place), va="center", fontsize=8)
 
 
 def _finish(axis: Any, title: str) -> bool:
-    axis.set_title(title, loc="left", fontsize=9, pad=18 if axis.get_legend() and "phase" in title else None)
-    axis.spines[["top", "right"]].set_visible(False)
+    axis.set_title(title)
     axis.margins(x=0.12)
     return True
 

@@ -31,6 +31,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.base import judge
 from deskgym.agents.pointer_policy import PointerPolicy, pointer_options
+from deskgym.task_suites.table_analysis.metrics import wilson
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
 LADDER = ("ladder/1-tab", "ladder/2-variable", "ladder/3-plot", "ladder/4-plot-and-variable")
@@ -243,28 +244,40 @@ def summary(solved: list[bool | None]) -> dict[str, Any]:
 def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(1, len(tasks), figsize=(4 * len(tasks), 4.6), sharey=True, squeeze=False)
-    styles = {"masks": "-", "no masks": "--"}
+    figure, axes = plt.subplots(
+        1, len(tasks), figsize=(3 * len(tasks) + 1, 3.8), sharey=True, squeeze=False, layout="constrained"
+    )
     for axis, task in zip(axes[0], tasks, strict=True):
-        for k, run in enumerate(runs):
+        for k, (run, style) in enumerate(zip(runs, ("-", "--"), strict=False)):
             lines = [json.loads(line) for line in (out / run / "log.jsonl").read_text().splitlines()]
             trained = [line for line in lines if "train" in line]
+            episodes = [line["episodes"] for line in trained]
             axis.plot(
-                [line["episodes"] for line in trained], [line["train"][task] for line in trained],
-                styles[run], color=f"C{k}", label=f"{run}, training",
-            )  # fmt: skip
+                episodes, [line["train"][task] for line in trained], style, color=f"C{k}", label=f"{run}, training"
+            )
             tested = json.loads((out / run / "test.json").read_text())[task]
-            axis.plot(trained[-1]["episodes"], tested["solved"] / max(1, tested["of"]), "o", color=f"C{k}",
-                      label=f"{run}, held-out {tested['solved']}/{tested['of']}")  # fmt: skip
-        for name, color in zip(BASELINES, ("black", "grey"), strict=True):
-            rate = json.loads((out / f"{name}.json").read_text())[task]
-            axis.axhline(rate["solved"] / max(1, rate["of"]), color=color, linestyle=":",
-                         label=f"{name}, held-out {rate['solved']}/{rate['of']}")  # fmt: skip
-        axis.set_title(task), axis.set_xlabel("episodes (all tasks)"), axis.set_ylim(-0.03, 1.03)
-        axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16)), axis.grid(alpha=0.3)
+            _tested(axis, episodes[-1], tested, f"C{k}", "o", f"{run}, held-out")
+        for name, color, mark in zip(BASELINES, ("black", "grey"), "D^", strict=True):
+            _tested(axis, 0, json.loads((out / f"{name}.json").read_text())[task], color, mark, f"{name}, held-out")
+        (
+            axis.set_title(task, loc="left", fontsize=9),
+            axis.set_xlabel("episodes (all tasks)"),
+            axis.set_ylim(-0.04, 1.04),
+        )
+        axis.grid(alpha=0.3), axis.spines[["top", "right"]].set_visible(False), axis.margins(x=0.12)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
-    figure.tight_layout()
+    figure.legend(
+        *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8, frameon=False
+    )
     figure.savefig(out.with_suffix(".png"), dpi=110)
+
+
+def _tested(axis: Any, episodes: int, tested: dict[str, int], color: str, mark: str, label: str) -> None:
+    """A share of held-out instances with its 95 % interval (Wilson's)."""
+    of = max(1, tested["of"])
+    low, high = wilson(tested["solved"], of)
+    share = tested["solved"] / of
+    axis.errorbar(episodes, share, [[share - low], [high - share]], fmt=mark, color=color, capsize=3, ms=5, label=label)
 
 
 def check_settings(args: argparse.Namespace) -> None:

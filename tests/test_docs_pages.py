@@ -74,3 +74,17 @@ def test_what_is_imported_is_there(page):
                 except ImportError:
                     wrong.append(f"from {module} import {name}")
     assert wrong == []
+
+
+def test_no_page_to_be_read_is_long():
+    """At most 900 words outside fences; reference and measurements are looked up, not read."""
+    toctrees = re.findall(r"```\{toctree\}\n(.*?)```", (ROOT / "docs" / "index.md").read_text(), re.DOTALL)
+    lists = [each for each in toctrees if re.search(r":caption: (Reference|Appendix)", each)]
+    looked_up = {name for each in lists for name in each.split()}
+    assert len(looked_up) > 10
+    words = {
+        name: len(re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE).split())
+        for page in (ROOT / "docs").rglob("*.md")
+        if (name := str(page.relative_to(ROOT / "docs").with_suffix(""))) not in looked_up
+    }
+    assert {name: count for name, count in words.items() if count > 900} == {}

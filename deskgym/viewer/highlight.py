@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, Operator, String
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_token_subtype
 
 _KINDS = (
     (Comment, "comment"), (String, "string"), (Number, "number"), (Keyword, "keyword"), (Operator.Word, "keyword"),
@@ -23,7 +23,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
         return [("", text)]
     found: list[tuple[str, str]] = []
     for token, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
-        kind = next((name for parent, name in _KINDS if token in parent), "")
+        kind = next((name for parent, name in _KINDS if is_token_subtype(token, parent)), "")
         if found and found[-1][0] == kind:
             found[-1] = (kind, found[-1][1] + piece)
         else:

@@ -1,4 +1,4 @@
-"""What the sandbox keeps from the agent: each test is an attempt. The list in docs/sandbox.md follows this file."""
+"""What the sandbox keeps from the agent: each test is an attempt. docs/reference/sandbox_boundary.md lists them."""
 
 import ctypes
 import os
