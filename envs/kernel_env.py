@@ -181,6 +181,15 @@ class KernelEnv(MachineEnv):
         except GuestCallError:  # the agent's figure cannot be drawn, or has ended the kernel
             return self._picture(None)
 
+    def picture(self) -> NDArray[np.uint8] | None:
+        """The current figure, for a recording of an agent that does not see it; None where there is none."""
+        if "plot" in self.names or not self._opened:
+            return self._plot
+        try:
+            return self._kernel().picture()
+        except (GuestCallError, MachineError):  # it cannot be drawn, or its kernel or machine has ended
+            return None
+
     @property
     def step_limit(self) -> int:
         """Steps until the present stage ends."""
