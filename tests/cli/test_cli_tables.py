@@ -119,6 +119,10 @@ def recorded(tmp_path_factory):
     env = RecordEpisode(make(task="*/*/action/*.insight_mining"), folder)
     run_episode(env, ConstantAgent("A"), seed=1)
     env.close()
+    env = RecordEpisode(make(task="penguins/ines/normal/mean-mass"), folder)
+    env.reset(seed=3)
+    env.step(DRAW)
+    env.close()
     return folder
 
 
@@ -137,14 +141,15 @@ def test_a_dialogue_is_recorded_whole(recorded):
 
 
 @pytest.mark.sandbox
-def test_frames_are_the_plots_and_there_are_none_where_plots_are_not_observed(recorded):
-    _, turn, cut, choice = find_recordings(recorded)
+def test_frames_are_the_plots_seen_by_the_agent_or_not(recorded):
+    _, turn, cut, choice, unseen = find_recordings(recorded)
     frames = [step["frame"] for step in turn.steps]
     assert frames[:4] == [0, 1, 1, 1]  # nothing, then the figure
     assert (turn.frame(0) == 255).all() and turn.frame(1).shape == (600, 800, 3) and (turn.frame(1) < 255).any()
     assert [step["action"] for step in turn.steps[1:]][-2:] == ["ASK Is it the median?", "DONE"]
     assert "performed" not in turn.steps[4]
     assert {step["frame"] for step in choice.steps} == {None} and choice.verdict is not None
+    assert [step["frame"] for step in unseen.steps] == [None, 0] and (unseen.frame(0) == turn.frame(1)).all()
     assert not cut.complete and cut.steps[-1]["feedback"] == "2"
 
 
@@ -152,7 +157,7 @@ def test_frames_are_the_plots_and_there_are_none_where_plots_are_not_observed(re
 def test_rescoring_is_one_clear_line(recorded, cli):
     status, out, err = cli("verify", "--rescore", str(recorded))
     assert (status, out) == (1, "") and err.count("\n") == 1
-    assert "(4 episodes)" in err and "cannot be scored again from files; play it again" in err
+    assert "(5 episodes)" in err and "cannot be scored again from files; play it again" in err
     assert "deskgym results" in err
     assert cli("results", str(recorded))[0] == 0
 
@@ -162,7 +167,7 @@ def test_a_page_of_conversations(recorded, tmp_path):
     page = tmp_path / "page.html"
     write_page(find_recordings(recorded), page)
     text = page.read_text()
-    dialogue, turn, cut, choice = re.findall(r'<template class="turns">(.*?)</template>', text, re.DOTALL)
+    dialogue, turn, cut, choice, _ = re.findall(r'<template class="turns">(.*?)</template>', text, re.DOTALL)
     turns = len(find_recordings(recorded)[0].steps[-1]["info"]["analysis"]["turns"])
     assert dialogue.count('<section class="turn">') == turns
     assert dialogue.count("<summary>tables</summary>") == 1 == dialogue.count("<summary>private library</summary>")

@@ -216,6 +216,21 @@ def test_sb3_takes_the_stack_for_networks():
     env.close()
 
 
+def test_gymnasiums_recorder_of_videos_takes_an_env_as_it_is(tmp_path):
+    av = pytest.importorskip("av")
+    env = gym.make("test/WrappedFake-v0", render_mode="rgb_array")
+    env = gym.wrappers.RecordVideo(env, str(tmp_path), episode_trigger=lambda _: True, disable_logger=True)
+    env.reset(seed=1)
+    size = env.render().shape
+    for _ in range(5):
+        env.step({"action": "click", "x": 5, "y": 5})
+    env.close()
+    (film,) = tmp_path.glob("*.mp4")
+    with av.open(film) as video:
+        frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+    assert len(frames) == 6 and {frame.shape for frame in frames} == {size}
+
+
 # --- on a real program
 
 
