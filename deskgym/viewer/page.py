@@ -152,13 +152,31 @@ def _made(recording: Recording, make: Callable[..., dict[str, Any]], *more: Any)
 
 def _content(recording: Recording, bases: Bases) -> dict[str, Any]:
     """What the page shows of an episode: of a conversation its turns, of a desktop its frames."""
-    facts = {"meta": recording.meta, "facts": _facts(recording), "turns": [], "subject": ""}
+    facts = {
+        "meta": recording.meta, "facts": _facts(recording), "turns": [], "subject": "",
+        "changes": [_change(change) for change in recording.row_changes],
+    }  # fmt: skip
     if not recording.is_conversation:
         return facts | {"data": _packed(_data(recording, bases))}
     dialogue = str(recording.steps[0]["texts"].get("dialogue", ""))  # it begins with who asks, and what for
     subject = dialogue.partition("\n")[0].removeprefix("User: ")
     nothing: dict[str, Any] = {"size": [1, 1], "steps": [], "frames": [], "elements": {}}
     return facts | {"turns": turns(recording), "subject": subject, "data": _packed(nothing)}
+
+
+def _change(change: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that has changed: ``place``, ``kind``, ``values`` (name, old, new), and its ``rest``, to know it by."""
+    old, new, columns = change["old"] or {}, change["new"] or {}, change["columns"]
+    names = columns or list(new or old)
+    return {
+        "place": f"{change['database']}: {change['table']}",
+        "kind": change["kind"],
+        "values": [
+            (name, old.get(name) if change["old"] else "", new.get(name) if change["new"] else "")
+            for name in names if columns or (new or old).get(name) not in (None, "")
+        ],
+        "rest": ", ".join(f"{name} {value}" for name, value in old.items() if columns and name not in names)[:200],
+    }  # fmt: skip
 
 
 def _packed(data: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ from deskgym.envs.machines.packages import package_versions
 from deskgym.envs.options import checked_after
 from deskgym.wrappers.base import MachineWrapper
 from deskgym.wrappers.recording.recorded_state import keep
-from deskgym.wrappers.recording.recording import ABORTED, FORMAT, META, STATE, VERDICT, RecordingError
+from deskgym.wrappers.recording.recording import ABORTED, CHANGES, FORMAT, META, STATE, VERDICT, RecordingError
+from deskgym.wrappers.recording.row_changes import row_changes
 from deskgym.wrappers.recording.writer import RecordingWriter
 
 _SLUG = re.compile(r"[^A-Za-z0-9.-]+")
@@ -166,6 +167,8 @@ class RecordEpisode(MachineWrapper):
         assert self._writer is not None  # the callers have seen to it
         if self.inner.verdict is not None:
             self._writer.file(VERDICT, self.inner.verdict.to_dict())
+        if self.inner.final is not None and (changes := row_changes(self.inner.final)):
+            self._writer.file(CHANGES, {"rows": changes})
         scored_again = not isinstance(self.inner, KernelEnv)
         if self.keep_state and scored_again and self.inner.final is not None:
             self._writer.file(STATE, keep(self.inner.final))

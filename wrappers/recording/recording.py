@@ -8,6 +8,7 @@ file                   holds
 ``frames/NNNNN``       ``.npy.zst``: a frame as uint8 (H, W, 3) RGB in NumPy's format, compressed by zstandard
 ``elements/NNNNN``     ``.json``: the accessible elements, ``{"rows": [[8 ints]], "texts": [[4 texts]], "cut": ...}``
 ``verdict.json``       the verdict; missing where the episode was not evaluated
+``changes.json``       the rows that it has changed, where a check compared databases; see ``row_changes``
 ``aborted.json``       why the episode was given up before its end, where its player said so
 ``state.json``         what the evaluator read, so that the episode can be scored again without a machine
 =====================  ===============================================================================================
@@ -17,7 +18,7 @@ of other forms of action, it is what was given. ``given`` is there where that is
 numbers of the wrapper that the recorder is around. ``performed`` has the screen actions that a discrete action came to,
 or the program that ran, where that is not what was given.
 
-Of a conversation about tables a frame is the plot, and there are none where ``plot`` is not observed. The line with
+Of a conversation about tables a frame is the plot, whether the agent sees it or not. The line with
 which a turn begins has ``texts``: the ``instruction``, ``dialogue``, ``tables`` and ``library`` that the agent may
 know. There is no ``state.json``: results are compared in a machine, so it cannot be scored again from files.
 
@@ -46,6 +47,7 @@ FORMAT = 1
 """Version of the folder's format, in ``meta.json``."""
 
 META, STEPS, VERDICT, STATE, ABORTED = "meta.json", "steps.jsonl", "verdict.json", "state.json", "aborted.json"
+CHANGES = "changes.json"
 _MAX_FRAME_BYTES = 7680 * 4320 * 3 + 4096
 
 
@@ -83,6 +85,16 @@ class Recording:
         """The info of the last step, with the verdict where there is one."""
         info = dict((self.steps[-1].get("info") if self.steps else None) or {})
         return info | ({"verdict": dict(self.verdict)} if self.verdict is not None else {})
+
+    @property
+    def row_changes(self) -> list[dict[str, Any]]:
+        """The rows of databases that the episode has changed, see ``row_changes.row_changes``; [] for none.
+
+        Raises:
+            RecordingError: the file is damaged.
+        """
+        path = self.folder / CHANGES
+        return list(_read_object(path)["rows"]) if path.exists() else []
 
     @classmethod
     def load(cls, folder: str | Path) -> Recording:
