@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from deskgym.agents.base import judge
 from deskgym.envs.extras import needs_extra
-from deskgym.viewer.marks import Pointer, caption
+from deskgym.viewer.marks import Pointer, caption, clicked_on
 from deskgym.wrappers.recording.recording import Recording, RecordingError
 
 FORMS = ("gif", "mp4")
@@ -79,7 +79,7 @@ def _shots(recording: Recording, pace: float) -> Iterator[Shot]:
     for number, step in enumerate(recording.steps):
         action, after = step.get("action"), recording.frame(step.get("frame"))
         marks = pointer.marks(action)
-        said = instruction if action is None else f"{number}. {caption(action)}{_what(marks, elements)}"
+        said = instruction if action is None else f"{number}. {caption(action)}{clicked_on(marks, elements)}"
         elements = recording.elements(step.get("elements"))
         if action is None and after is not None:
             yield Shot(_drawn(after, screen, said), _READ * pace)
@@ -91,19 +91,6 @@ def _shots(recording: Recording, pace: float) -> Iterator[Shot]:
         outcome, score, why = judge(recording.ending)
         told = f"{outcome}, reward {score:g}" if score is not None else f"{outcome}: {why}"
         yield Shot(_drawn(before, screen, told), _READ * pace)
-
-
-def _what(marks: Sequence[Mapping[str, Any]], elements: Mapping[str, Any] | None) -> str:
-    """The name of the smallest element at the first mark, where it is known."""
-    if not marks or elements is None:
-        return ""
-    at_x, at_y = marks[0]["x"], marks[0]["y"]
-    found = [
-        (width * height, texts[1])
-        for (x, y, width, height, *_), texts in zip(elements["rows"], elements["texts"], strict=True)
-        if texts[1].strip() and x <= at_x < x + width and y <= at_y < y + height
-    ]
-    return f", “{min(found)[1].strip()}”" if found else ""
 
 
 def _drawn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Point = tuple[int, int]
@@ -91,6 +91,19 @@ def caption(action: Any) -> str:
         button = action.get("button", "left")
         return _cut(f"{held}{times}{'' if button == 'left' else f'{button} '}click{at}")
     return _cut(f"{verb.replace('_', ' ')}{at}")
+
+
+def clicked_on(marks: Sequence[Mapping[str, Any]], elements: Mapping[str, Any] | None) -> str:
+    """What follows a caption: the name of the smallest element at the first mark, where it is known, else ""."""
+    if not marks or elements is None:
+        return ""
+    at_x, at_y = marks[0]["x"], marks[0]["y"]
+    found = [
+        (width * height, texts[1])
+        for (x, y, width, height, *_), texts in zip(elements["rows"], elements["texts"], strict=True)
+        if texts[1].strip() and x <= at_x < x + width and y <= at_y < y + height
+    ]
+    return f", “{min(found)[1].strip()}”" if found else ""
 
 
 def source_text(action: Any) -> str:

@@ -22,7 +22,7 @@ from deskgym.datasets.run_results import agent_of, spent_in
 from deskgym.envs.observation.elements import state_names
 from deskgym.viewer.frames import Bases, pack_frames
 from deskgym.viewer.highlight import tokens
-from deskgym.viewer.marks import Pointer, caption, source_text
+from deskgym.viewer.marks import Pointer, caption, clicked_on, source_text
 from deskgym.viewer.model_turns import asked_at
 from deskgym.viewer.page_turns import turns
 from deskgym.wrappers.recording.recording import Recording, RecordingError
@@ -267,24 +267,27 @@ def _data(recording: Recording, bases: Bases) -> dict[str, Any]:
     width, height = (int(number) for number in recording.meta["screen_size"])
     count = max((step["frame"] for step in recording.steps if isinstance(step.get("frame"), int)), default=-1) + 1
     frames = list(pack_frames((recording.frame(number) for number in range(count)), bases))
-    sets = sorted({step["elements"] for step in recording.steps if isinstance(step.get("elements"), int)})
-    pointer, asked = Pointer(), asked_at(recording.folder)
-    return {
-        "size": [width, height],
-        "steps": [_step(step, pointer) | {"model": asked.get(step.get("step") or 0, [])} for step in recording.steps],
-        "frames": frames,
-        "elements": {number: _elements(recording.elements(number)) for number in sets},
-    }
+    numbers = sorted({step["elements"] for step in recording.steps if isinstance(step.get("elements"), int)})
+    sets = {number: recording.elements(number) for number in numbers}
+    pointer, asked, seen = Pointer(), asked_at(recording.folder), None
+    steps = []
+    for step in recording.steps:
+        steps.append(_step(step, pointer, seen) | {"model": asked.get(step.get("step") or 0, [])})
+        seen = sets.get(step.get("elements", -1))
+    elements = {number: _elements(found) for number, found in sets.items()}
+    return {"size": [width, height], "steps": steps, "frames": frames, "elements": elements}
 
 
-def _step(step: Mapping[str, Any], pointer: Pointer) -> dict[str, Any]:
+def _step(step: Mapping[str, Any], pointer: Pointer, seen: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A step as the script takes it; ``seen`` are the elements of the screen before it."""
     action = step.get("action")
     info = step.get("info") or {}
+    marks = pointer.marks(action)
     return {
         "number": step.get("step"),
-        "caption": caption(action) if action is not None else "",
+        "caption": caption(action) + clicked_on(marks, seen) if action is not None else "",
         "action": tokens(source_text(action)) if action is not None else [],
-        "marks": pointer.marks(action),
+        "marks": marks,
         "frame": step.get("frame"),
         "elements": step.get("elements"),
         "reward": _finite(step.get("reward")),
