@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import shlex
 from pathlib import Path
@@ -88,3 +89,12 @@ def test_no_page_to_be_read_is_long():
         if (name := str(page.relative_to(ROOT / "docs").with_suffix(""))) not in looked_up
     }
     assert {name: count for name, count in words.items() if count > 900} == {}
+
+
+def test_the_container_runs_commands_that_are_ones():
+    (line,) = re.findall(r"^CMD (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    shell, flag, script = json.loads(line)
+    assert (shell, flag) == ("sh", "-c")
+    for command in script.split(" && "):
+        name, *arguments = shlex.split(command)
+        assert name == "deskgym" and build_parser().parse_args(arguments)
