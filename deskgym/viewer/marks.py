@@ -16,6 +16,7 @@ _KINDS = {
     "click": "click", "doubleClick": "click", "tripleClick": "click", "rightClick": "click", "middleClick": "click",
     "leftClick": "click", "mouseDown": "click", "mouseUp": "click", "moveTo": "move", "dragTo": "drag",
 }  # fmt: skip
+_FENCED = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _MAX_MARKS = 40
 _MAX_CAPTION = 200
 
@@ -64,9 +65,10 @@ class Pointer:
 
 
 def caption(action: Any) -> str:
-    """The action in a few words."""
+    """The action in a few words; of a model's answer its code, where it has some."""
     if isinstance(action, str):
-        lines = [line for line in action.splitlines() if line.strip()]
+        fenced = _FENCED.search(action)
+        lines = [line for line in (fenced[1] if fenced else action).splitlines() if line.strip()]
         more = f"  (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
         return _cut(lines[0] if lines else "nothing") + more
     if not isinstance(action, Mapping):

@@ -198,6 +198,7 @@ def test_twenty_steps_at_1080p_stay_small():
         ({"action": "click", "x": 3, "y": 4, "clicks": 2, "keys": ["a"]}, "a + double click at 3, 4",
          [("click", 3, 4)]),
         ({"action": "click", "button": "right"}, "right click", [("click", 9, 9)]),
+        ("I click.\n```python\npyautogui.click(7, 8)\n```", "pyautogui.click(7, 8)", [("click", 7, 8)]),
         ({"action": "drag", "x": 1, "y": 2, "to_x": 5, "to_y": 6}, "drag from 1, 2 to 5, 6", [("drag", 1, 2)]),
         ({"action": "type", "text": "a"}, "type “a”", []),
         ({"action": "press", "keys": ["ctrl", "s"]}, "press ctrl+s", []),
