@@ -1,5 +1,6 @@
 import shutil
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,21 @@ def browser():
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield chrome
     chrome.quit()
+
+
+@pytest.fixture
+def axe(browser):
+    """What axe-core has against the page that the browser shows, of what is serious or critical."""
+
+    def run():
+        rules = files("axe_playwright_python").joinpath("axe.min.js")
+        browser.execute_script(rules.read_text("utf-8"))
+        found = browser.execute_async_script("axe.run().then(arguments[0])")
+        assert len(found["passes"]) > 10
+        serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+        return [(each["id"], each["nodes"][0]["html"][:200]) for each in serious]
+
+    return run
 
 
 @pytest.fixture

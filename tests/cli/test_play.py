@@ -125,7 +125,7 @@ def test_what_cannot_be_played_is_said_before_anything_starts(arguments, said, c
 
 
 @pytest.mark.slow
-def test_mouse_and_keys_in_a_browser_become_actions(page, browser):
+def test_mouse_and_keys_in_a_browser_become_actions(page, browser, axe):
     from selenium import webdriver
     from selenium.webdriver.common.keys import Keys
 
@@ -141,6 +141,7 @@ def test_mouse_and_keys_in_a_browser_become_actions(page, browser):
     browser.get(page.address)
     picture = until(lambda: browser.find_element("id", "picture"))
     until(lambda: picture.is_displayed() and picture.get_property("naturalWidth") == 400)
+    assert axe() == []
     mouse = webdriver.ActionChains(browser, duration=0)
     mouse.move_to_element_with_offset(picture, -100, 50).click().perform()
     until(lambda: len(done) == 1)

@@ -474,7 +474,7 @@ def test_a_browser_follows_a_trainer_through_a_reset_to_its_end(browser, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_page_connects_to_nine_at_most(browser, registry, monkeypatch):
+def test_a_page_connects_to_nine_at_most(browser, axe, registry, monkeypatch):
     find_novnc()
     monkeypatch.undo()  # the viewer is another process: it sees the user's own registry
     live._folder.cache_clear()
@@ -486,7 +486,7 @@ def test_a_page_connects_to_nine_at_most(browser, registry, monkeypatch):
         with view("--live", str(os.getpid())) as viewer:
             browser.get(viewer.stdout.readline().decode().split()[0])
             until(lambda: len(tiles(browser)) == 9)
-            assert "a/task" in [tile[3] for tile in tiles(browser)]
+            assert "a/task" in [tile[3] for tile in tiles(browser)] and axe() == []
             assert browser.find_element("id", "more").text.startswith("2 more, not connected: pretended-")
             until(lambda: all("no.sock" in tile[1] for tile in tiles(browser)))  # why there is no picture
     finally:
