@@ -186,7 +186,7 @@ class KernelEnv(MachineEnv):
         if "plot" in self.names or not self._opened:
             return self._plot
         try:
-            return self._kernel().picture()
+            return self._kernel().picture(aside=True)
         except (GuestCallError, MachineError):  # it cannot be drawn, or its kernel or machine has ended
             return None
 

@@ -70,7 +70,7 @@ def read_player(folder: Path) -> dict[str, Any]:
     """Who played an episode: what ``agent.json`` holds; {} where there is none, or a damaged one."""
     try:
         found = json.loads((folder / AGENT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -80,7 +80,7 @@ def read_exchanges(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / FILE
     if not path.is_file():
         return
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             try:
                 found = json.loads(line)

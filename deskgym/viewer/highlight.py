@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_token_subtype
 
@@ -10,6 +12,7 @@ _KINDS = (
     (Name.Builtin, "builtin"), (Name.Function, "builtin"), (Name.Class, "builtin"), (Name.Decorator, "builtin"),
 )  # fmt: skip
 _MOST = 40_000  # characters: what is longer has no colours
+_SPACES = re.compile(r"\s{200}")  # for each, the lexer looks through the rest of the run
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
@@ -19,7 +22,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
         >>> tokens('click("OK")  # done')
         [('', 'click('), ('string', '"OK"'), ('', ')  '), ('comment', '# done')]
     """
-    if not text or len(text) > _MOST:
+    if not text or len(text) > _MOST or _SPACES.search(text):
         return [("", text)]
     found: list[tuple[str, str]] = []
     for token, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):

@@ -10,7 +10,7 @@ from typing import Any
 Point = tuple[int, int]
 
 _CALL = re.compile(
-    r"pyautogui\.(\w+)\(\s*(?:x\s*=\s*)?(-?\d+)(?:\.\d+)?\s*,\s*(?:y\s*=\s*)?(-?\d+)(?:\.\d+)?"
+    r"pyautogui\.(\w{1,20})\(\s*(?:x\s*=\s*)?(-?\d{1,6})(?:\.\d+)?\s*,\s*(?:y\s*=\s*)?(-?\d{1,6})(?!\d)"
 )  # pyautogui.click(10, 20, ...): only numbers that stand in the text can be drawn
 _KINDS = {
     "click": "click", "doubleClick": "click", "tripleClick": "click", "rightClick": "click", "middleClick": "click",
@@ -18,6 +18,7 @@ _KINDS = {
 }  # fmt: skip
 _FENCED = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _MAX_MARKS = 40
+_FARTHEST = 1e6  # pixels: what is farther off, or no number, is not drawn
 _MAX_CAPTION = 200
 
 
@@ -46,7 +47,15 @@ class Pointer:
             return []
         self.at = start
         kind = str(verb) if verb in ("move", "scroll") else "click"
-        return [{"kind": kind, "x": start[0], "y": start[1], "dx": action.get("dx", 0), "dy": action.get("dy", 0)}]
+        return [
+            {
+                "kind": kind,
+                "x": start[0],
+                "y": start[1],
+                "dx": _finite(action.get("dx")),
+                "dy": _finite(action.get("dy")),
+            }
+        ]
 
     def _code_marks(self, code: str) -> list[dict[str, Any]]:
         marks = []
@@ -83,13 +92,13 @@ def caption(action: Any) -> str:
     if verb in ("type", "answer"):
         return _cut(f"{verb} “{action.get('text', '')}”")
     if verb == "drag":
-        return f"{held}drag{at.replace(' at', ' from')} to {action.get('to_x')}, {action.get('to_y')}"
+        return _cut(f"{held}drag{at.replace(' at', ' from')} to {action.get('to_x')}, {action.get('to_y')}")
     if verb == "scroll":
-        return f"{held}scroll {action.get('dx', 0)}, {action.get('dy', 0)}{at}"
+        return _cut(f"{held}scroll {action.get('dx', 0)}, {action.get('dy', 0)}{at}")
     if verb in ("wait", "hold"):
         return _cut(f"{verb} {held[:-3]} {action.get('seconds', '')} s".replace("  ", " "))
     if verb == "click":
-        times = {1: "", 2: "double ", 3: "triple "}.get(action.get("clicks", 1), "")
+        times = {2: "double ", 3: "triple "}.get(int(_finite(action.get("clicks"))), "")
         button = action.get("button", "left")
         return _cut(f"{held}{times}{'' if button == 'left' else f'{button} '}click{at}")
     return _cut(f"{verb.replace('_', ' ')}{at}")
@@ -105,7 +114,7 @@ def clicked_on(marks: Sequence[Mapping[str, Any]], elements: Mapping[str, Any] |
         for (x, y, width, height, *_), texts in zip(elements["rows"], elements["texts"], strict=True)
         if texts[1].strip() and x <= at_x < x + width and y <= at_y < y + height
     ]
-    return f", “{min(found)[1].strip()}”" if found else ""
+    return f", “{_cut(min(found)[1].strip())}”" if found else ""
 
 
 def source_text(action: Any) -> str:
@@ -115,7 +124,12 @@ def source_text(action: Any) -> str:
 
 def _point(x: Any, y: Any) -> Point | None:
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (x, y))
-    return (round(x), round(y)) if numbers else None
+    return (round(x), round(y)) if numbers and abs(x) < _FARTHEST and abs(y) < _FARTHEST else None
+
+
+def _finite(value: Any) -> float:
+    """A number of the action; 0 for what is none that can be shown."""
+    return value if isinstance(value, (int, float)) and abs(value) < _FARTHEST else 0
 
 
 def _cut(text: str) -> str:

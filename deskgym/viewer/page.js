@@ -10,7 +10,7 @@
   const turns = [...document.querySelectorAll("template.turns")];
   const feet = [...document.querySelectorAll("template.foot")];
   const rows = [...document.querySelectorAll("#list tbody tr")]; // in the order of the blocks; sorting moves only nodes
-  let episode = null, images = [], at = 0, drawing = 0, opening = 0, playing = 0;
+  let episode = null, images = [], at = 0, drawing = 0, opening = 0, playing = 0, stride = 1;
 
   function element(name, attributes = {}, text = "") {
     const node = document.createElement(name);
@@ -202,6 +202,7 @@
   function list() {
     const last = episode.steps.length - 1, height = Math.round(128 * episode.size[1] / episode.size[0]);
     const actions = [], pictures = [];
+    stride = Math.ceil(episode.steps.length / 400); // a longer strip would be heavy, and nobody scrolls through it
     episode.steps.forEach((step, k) => {
       const action = episode.steps[k + 1], name = action ? `step ${action.number}` : last ? "the end" : "reset";
       const item = element("li"), button = element("button", { type: "button" }, action ? action.caption : name);
@@ -209,6 +210,7 @@
       button.addEventListener("click", () => show(k));
       item.append(button);
       actions.push(item);
+      if (k % stride) return;
       const picture = element("button", { type: "button", "aria-label": `screen before ${name}` });
       picture.append(element("canvas", { width: 128, height, "data-frame": step.frame }), element("span", {}, action ? action.number : "end"));
       picture.addEventListener("click", () => show(k));
@@ -220,7 +222,7 @@
   }
   function mark() {
     for (const holder of [$("actions"), $("strip")]) {
-      const now = [...holder.querySelectorAll("button")][at];
+      const now = holder.querySelectorAll("button")[holder === $("strip") ? Math.floor(at / stride) : at];
       holder.querySelector("[aria-current]")?.removeAttribute("aria-current");
       now.setAttribute("aria-current", "step");
       const [whole, part] = [holder.getBoundingClientRect(), now.getBoundingClientRect()]; // scrollIntoView would move the page
@@ -267,8 +269,15 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   }
   async function open(index, position) {
-    const mine = ++opening, found = await unpacked(blocks[index]);
+    const mine = ++opening, found = await unpacked(blocks[index]).catch(() => null);
     if (mine !== opening) return;
+    if (!found) { // the other episodes go on being there
+      rows.forEach((row, k) => row.classList.toggle("on", k === index));
+      $("head").replaceChildren(element("p", { class: "why" }, "this episode cannot be read"));
+      $("player").hidden = true;
+      for (const id of ["turns", "foot"]) $(id).replaceChildren();
+      return;
+    }
     pause();
     [episode, images] = [found, []];
     $("head").replaceChildren(heads[index].content.cloneNode(true));
@@ -331,9 +340,9 @@
   // #2 opens the second episode, #2/5 at its fifth position, #2/5/after/elements with those switched on
   function follow() {
     const [number, position, ...on] = location.hash.slice(1).split("/");
-    const index = Math.max(0, Math.min((Number(number) || 1) - 1, blocks.length - 1));
+    const index = Math.max(0, Math.min((Math.trunc(number) || 1) - 1, blocks.length - 1));
     if (on.length) { $("after").checked = on.includes("after"); $("boxes").checked = on.includes("elements"); }
-    open(index, (Number(position) || 1) - 1);
+    open(index, (Math.trunc(position) || 1) - 1);
   }
   addEventListener("hashchange", follow);
   if (blocks.length) follow();

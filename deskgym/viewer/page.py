@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,9 @@ def write_stream(stream: TemplateStream, out: Path) -> int:
         return out.stat().st_size
     except OSError as error:
         raise RecordingError(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def asset(name: str) -> str:
@@ -146,7 +150,7 @@ def _episodes(recordings: Sequence[Recording], done: Callable[[], object]) -> It
 def _made(recording: Recording, make: Callable[..., dict[str, Any]], *more: Any) -> dict[str, Any]:
     try:
         return make(recording, *more)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise RecordingError(f"{recording.folder} makes no sense ({type(error).__name__}: {error})") from error
 
 
@@ -154,7 +158,7 @@ def _content(recording: Recording, bases: Bases) -> dict[str, Any]:
     """What the page shows of an episode: of a conversation its turns, of a desktop its frames."""
     facts = {
         "meta": recording.meta, "facts": _facts(recording), "turns": [], "subject": "",
-        "changes": [_change(change) for change in recording.row_changes],
+        **_changes(recording),
     }  # fmt: skip
     if not recording.is_conversation:
         return facts | {"data": _packed(_data(recording, bases))}
@@ -162,6 +166,12 @@ def _content(recording: Recording, bases: Bases) -> dict[str, Any]:
     subject = dialogue.partition("\n")[0].removeprefix("User: ")
     nothing: dict[str, Any] = {"size": [1, 1], "steps": [], "frames": [], "elements": {}}
     return facts | {"turns": turns(recording), "subject": subject, "data": _packed(nothing)}
+
+
+def _changes(recording: Recording) -> dict[str, Any]:
+    """The rows that the episode has changed, and whether there are more."""
+    found = recording.row_changes
+    return {"changes": [_change(change) for change in found["rows"]], "more_changes": found["more"]}
 
 
 def _change(change: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +191,7 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
 
 def _packed(data: Mapping[str, Any]) -> str:
     """JSON as the page holds it: the elements of a screen say much twice."""
-    return base64.b64encode(gzip.compress(json.dumps(data).encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(json.dumps(data, allow_nan=False).encode(), mtime=0)).decode()
 
 
 def summary_of(recording: Recording) -> dict[str, Any]:
@@ -265,7 +275,8 @@ def _reset_time(recording: Recording) -> str:
 def _data(recording: Recording, bases: Bases) -> dict[str, Any]:
     """What the script shows step by step; JSON without NaN."""
     width, height = (int(number) for number in recording.meta["screen_size"])
-    count = max((step["frame"] for step in recording.steps if isinstance(step.get("frame"), int)), default=-1) + 1
+    named = (step["frame"] for step in recording.steps if isinstance(step.get("frame"), int))
+    count = min(max(named, default=-1) + 1, len(recording.steps))  # a recorder makes one for each step at most
     frames = list(pack_frames((recording.frame(number) for number in range(count)), bases))
     numbers = sorted({step["elements"] for step in recording.steps if isinstance(step.get("elements"), int)})
     sets = {number: recording.elements(number) for number in numbers}
@@ -329,7 +340,13 @@ def _elements(elements: Mapping[str, Any] | None) -> list[list[Any]]:
     if elements is None:
         return []
     return [
-        [*row[:4], role, name, text[:_MAX_TEXT], ", ".join(sorted(state_names(row[5])))]
+        [
+            *map(int, row[:4]),
+            role[:_MAX_TEXT],
+            name[:_MAX_TEXT],
+            text[:_MAX_TEXT],
+            ", ".join(sorted(state_names(row[5]))),
+        ]
         for row, (role, name, text, _) in zip(elements["rows"], elements["texts"], strict=True)
     ]
 

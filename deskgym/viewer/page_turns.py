@@ -14,6 +14,8 @@ from deskgym.wrappers.recording.recording import Recording
 TEXTS = {"dialogue": "before this turn", "tables": "tables", "library": "private library"}
 """What is known at the beginning of a turn: its name in a recording, and on the page."""
 
+_OUTCOME = {"mode": "", "action": "", "error": None, "intents": (), "recall": None, "reference": ""}
+_INTENT = {"name": "", "kind": "", "correct": False, "message": ""}
 _WORDS = {"ASK": "ask", "ANS": "answer", "DONE": "done", "FAIL": "fail"}
 
 
@@ -114,4 +116,5 @@ def _notes(step: Mapping[str, Any], info: Mapping[str, Any], execution: Mapping[
 
 def _outcomes(recording: Recording) -> list[Mapping[str, Any]]:
     last = recording.steps[-1] if recording.steps else {}
-    return list(((last.get("info") or {}).get("analysis") or {}).get("turns") or ())
+    found = ((last.get("info") or {}).get("analysis") or {}).get("turns") or ()
+    return [_OUTCOME | outcome | {"intents": [_INTENT | each for each in outcome["intents"]]} for outcome in found]

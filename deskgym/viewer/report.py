@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from deskgym.datasets.task_results import Row, TaskResults
 from deskgym.viewer.model_turns import exchanges_of
 from deskgym.viewer.page import asset, hash_of, page_environment, summary_of, write_page, write_stream
 from deskgym.wrappers.recording.recording import Recording
+
+_SLUG = re.compile(r"[^\w.-]+")
 
 
 def write_report(
@@ -40,7 +43,7 @@ def write_report(
     """
     index = out / "index.html"
     style = Markup(asset("page.css") + asset("report.css"))
-    listed = [_episode(recording, out, style) for recording in recordings]
+    listed = [_episode(number, recording, out, style) for number, recording in enumerate(recordings)]
     titled = {title or "solved": rows for title, rows in tasks.tables.items()}
     stream = (
         page_environment()
@@ -55,9 +58,9 @@ def write_report(
     return index
 
 
-def _episode(recording: Recording, out: Path, style: str) -> dict[str, Any]:
-    """Write an episode's pages; what the list says of it."""
-    name = recording.folder.name
+def _episode(number: int, recording: Recording, out: Path, style: str) -> dict[str, Any]:
+    """Write an episode's pages; what the list says of it. Folders of two runs may have one name, and odd ones."""
+    name = f"{number:05d}-{_SLUG.sub('_', recording.folder.name)}"
     page, chat = f"episodes/{name}.html", f"episodes/{name}.model.html"
     write_page([recording], out / page)
     exchanges = list(exchanges_of(recording.folder))

@@ -160,13 +160,16 @@ class Kernel:
         """Delete variables, and let go of all open figures."""
         self._ask({"op": "forget", "names": list(names)}, FORGETTING)
 
-    def picture(self) -> NDArray[np.uint8] | None:
+    def picture(self, aside: bool = False) -> NDArray[np.uint8] | None:
         """The current figure: uint8 (600, 800, 3) RGB; None where there is none.
+
+        Args:
+            aside: it is drawn in a child of the kernel, so that drawing changes nothing; None where that fails.
 
         Raises:
             GuestCallError: it could not be drawn.
         """
-        data = self._data({"op": "picture"}, None)
+        data = self._data({"op": "snapshot" if aside else "picture"}, None)
         if len(data) != PICTURE[0] * PICTURE[1] * 3:
             return None
         return np.frombuffer(data, np.uint8).reshape(PICTURE[1], PICTURE[0], 3)

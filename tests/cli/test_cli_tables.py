@@ -20,6 +20,7 @@ from deskgym.wrappers.recording.recording import STEPS, find_recordings
 
 EVIL = "</template></script><script>alert('hi')</script>"
 PLOT = ("instruction", "dialogue", "feedback", "plot")
+BAD = "import os\nclass Bad(Artist):\n    def draw(self, renderer):\n        marker.append(1)\n        os._exit(0)"
 DRAW = "figure, axes = plt.subplots()\naxes.plot([1, 3, 2])"
 
 
@@ -151,6 +152,21 @@ def test_frames_are_the_plots_seen_by_the_agent_or_not(recorded):
     assert {step["frame"] for step in choice.steps} == {None} and choice.verdict is not None
     assert [step["frame"] for step in unseen.steps] == [None, 0] and (unseen.frame(0) == turn.frame(1)).all()
     assert not cut.complete and cut.steps[-1]["feedback"] == "2"
+
+
+@pytest.mark.sandbox
+def test_a_recording_changes_nothing_in_the_kernel(tmp_path):
+    """What an artist does while it is drawn for the recording stays in a child."""
+    env = RecordEpisode(make(task="penguins/ines/normal/mean-mass"), tmp_path)
+    env.reset(seed=3)
+    env.step(
+        f"from matplotlib.artist import Artist\nmarker = [42]\n{BAD}\nfigure = plt.figure()\nfigure.add_artist(Bad())"
+    )
+    assert env.step("print(marker)")[0]["feedback"] == "[42]"
+    env.step("plt.close('all')\n" + DRAW)
+    env.close()
+    (recording,) = find_recordings(tmp_path)
+    assert [step["frame"] for step in recording.steps] == [None, None, None, 0]
 
 
 @pytest.mark.sandbox

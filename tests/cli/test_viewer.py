@@ -18,10 +18,11 @@ from deskgym.agents import OracleAgent, RandomAgent, run_episode
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import GuestLost
 from deskgym.viewer.frames import Bases, bounding_box, changed_boxes, pack_frames
+from deskgym.viewer.highlight import tokens
 from deskgym.viewer.marks import Pointer, caption
 from deskgym.viewer.page import phases, write_page, write_pair
 from deskgym.wrappers import RecordEpisode
-from deskgym.wrappers.recording.recording import META, RecordingError, find_recordings
+from deskgym.wrappers.recording.recording import CHANGES, META, STEPS, RecordingError, find_recordings
 
 EVIL = "</script><script>alert('hi')</script>"
 
@@ -284,3 +285,64 @@ def test_they_move_together_and_alone(recorded, browser):
     browser.switch_to.default_content()
     until([f"step 1 of {counts[0]}", second[1]])
     assert browser.get_log("browser") == []
+
+
+# --- what an agent, or a crash, may put into a recording
+
+
+INFINITE = float("inf")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"action": "click", "x": INFINITE, "y": 1},
+        {"action": "click", "x": 10**400, "y": 1},
+        {"action": "click", "x": 1, "y": 1, "clicks": [2]},
+        {"action": "drag", "x": 1, "y": 1, "to_x": INFINITE, "to_y": "A" * 100_000},
+        {"action": "scroll", "x": 1, "y": 1, "dx": INFINITE, "dy": float("nan")},
+        "import pyautogui\npyautogui.click(" + "9" * 5000 + ", 5)",
+    ],
+)
+def test_an_odd_action_has_marks_and_a_short_caption(action):
+    marks = Pointer().marks(action)
+    assert json.dumps(marks, allow_nan=False) and len(caption(action)) < 250
+
+
+def test_a_text_of_spaces_is_coloured_in_no_time():
+    text = "x\n" + "\n " * 20_000
+    start = time.monotonic()
+    assert tokens(text) == [("", text)] and time.monotonic() - start < 1
+
+
+def test_an_action_too_deep_to_be_recorded_does_not_end_the_episode(tmp_path):
+    made = DesktopEnv(FakeSource(), machine="fake", screen_size=(320, 240), invalid_action="feedback")
+    env = RecordEpisode(made, tmp_path)
+    env.reset(seed=1)
+    env.step({"action": "click", "x": json.loads("[" * 600 + "]" * 600)})
+    env.close()
+    (recording,) = find_recordings(tmp_path)
+    assert recording.steps[1]["action"] == "dict that is too deep to be recorded"
+
+
+def test_a_file_cut_within_a_letter_shows_as_far_as_it_got(recorded):
+    path = next(recorded.glob("00000*")) / STEPS
+    count = len(find_recordings(recorded)[0].steps)
+    path.write_bytes(path.read_bytes() + '{"step": 3, "action": "–'.encode()[:-1])
+    assert len(find_recordings(recorded)[0].steps) == count and page_of(recorded)
+
+
+def test_a_wrong_file_is_one_error_that_names_it_and_leaves_no_part_of_a_page(recorded):
+    path = next(recorded.glob("00000*")) / CHANGES
+    for text in ("{}", '{"rows": "abc"}', '{"rows": [{"table": 1}]}', "[" * 5000):
+        path.write_text(text)
+        with pytest.raises(RecordingError, match=re.escape(CHANGES)):
+            write_page(find_recordings(recorded), recorded / "page.html")
+    assert not list(recorded.glob("*.part"))
+
+
+def test_a_wrong_number_of_a_frame_costs_nothing(recorded):
+    path = next(recorded.glob("00000*")) / STEPS
+    lines = path.read_text().replace('"frame": 0', '"frame": 1000000000')
+    path.write_text(lines)
+    assert all(len(data["frames"]) <= len(data["steps"]) for data in data_of(page_of(recorded)))

@@ -142,7 +142,11 @@ class RecordEpisode(MachineWrapper):
     def _told(self, action: Any, info: Mapping[str, Any]) -> dict[str, Any]:
         """The action as the recording's format has it: what was given, and what was really performed."""
         before, self._steps = self._steps, int(info.get("step", self._steps))
-        given, performed = action_json(action), self.inner.performed
+        try:
+            given = action_json(action)
+        except RecursionError:  # or in a circle
+            given = f"{type(action).__name__} that is too deep to be recorded"
+        performed = self.inner.performed
         if not performed or self._steps != before + 1:  # refused, or a wrapper inside made several steps of it
             return {"action": given}
         if isinstance(performed, str):
@@ -167,11 +171,11 @@ class RecordEpisode(MachineWrapper):
         assert self._writer is not None  # the callers have seen to it
         if self.inner.verdict is not None:
             self._writer.file(VERDICT, self.inner.verdict.to_dict())
-        if self.inner.final is not None and (changes := row_changes(self.inner.final)):
-            self._writer.file(CHANGES, {"rows": changes})
         scored_again = not isinstance(self.inner, KernelEnv)
         if self.keep_state and scored_again and self.inner.final is not None:
             self._writer.file(STATE, keep(self.inner.final))
+        if self.inner.final is not None and (changes := row_changes(self.inner.final))["rows"]:
+            self._writer.file(CHANGES, changes)
         self._end()
 
     def _end(self) -> None:

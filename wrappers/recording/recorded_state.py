@@ -47,9 +47,9 @@ def _kept_read(value: Any, failure: Exception | None) -> dict[str, Any]:
         return {"raised": raised | ({"kind": failure.kind} if hasattr(failure, "kind") else {})}
     try:
         packed = pack(value)
-    except TypeError as error:
+        size = len(json.dumps(packed, indent=1))  # as it will be written
+    except (TypeError, RecursionError) as error:
         return {"lost": str(error)}
-    size = len(json.dumps(packed))
     return {"value": packed} if size <= MAX_READ else {"lost": f"{size >> 20} MiB are over the limit"}
 
 

@@ -48,6 +48,7 @@ FORMAT = 1
 
 META, STEPS, VERDICT, STATE, ABORTED = "meta.json", "steps.jsonl", "verdict.json", "state.json", "aborted.json"
 CHANGES = "changes.json"
+_ROW = {"database", "table", "kind", "old", "new", "columns"}
 _MAX_FRAME_BYTES = 7680 * 4320 * 3 + 4096
 
 
@@ -87,14 +88,20 @@ class Recording:
         return info | ({"verdict": dict(self.verdict)} if self.verdict is not None else {})
 
     @property
-    def row_changes(self) -> list[dict[str, Any]]:
-        """The rows of databases that the episode has changed, see ``row_changes.row_changes``; [] for none.
+    def row_changes(self) -> dict[str, Any]:
+        """The ``rows`` of databases that the episode has changed, and ``more``, see ``row_changes.row_changes``.
 
         Raises:
             RecordingError: the file is damaged.
         """
         path = self.folder / CHANGES
-        return list(_read_object(path)["rows"]) if path.exists() else []
+        if not path.exists():
+            return {"rows": [], "more": False}
+        found = _read_object(path)
+        rows = found.get("rows")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) and _ROW <= row.keys() for row in rows):
+            raise RecordingError(f"{path} has no rows as a recorder writes them")
+        return {"rows": rows, "more": bool(found.get("more"))}
 
     @classmethod
     def load(cls, folder: str | Path) -> Recording:
@@ -185,7 +192,7 @@ def _read_object(path: Path) -> Mapping[str, Any]:
         data = json.loads(path.read_text("utf-8", "surrogatepass"))
     except FileNotFoundError as error:
         raise RecordingError(f"{path} is missing") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordingError(f"{path} cannot be read: {error}") from error
     if not isinstance(data, dict):
         raise RecordingError(f"{path} holds a {type(data).__name__}, not an object")
@@ -195,15 +202,15 @@ def _read_object(path: Path) -> Mapping[str, Any]:
 def _read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines that are whole; a crash may have cut the last one."""
     try:
-        text = path.read_text("utf-8", "surrogatepass")
+        lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error}") from error
-    for line in text.split("\n"):
+    for line in lines:
         try:
-            data = json.loads(line)
-        except ValueError:
+            data = json.loads(line.decode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError):
             return
         if isinstance(data, dict):
             yield data

@@ -6,11 +6,13 @@ or the code in it ends the process. Whatever it answers is the agent's word, and
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import linecache
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -26,6 +28,7 @@ from deskgym.envs.guest.protocol import MAX_FRAME, pack
 
 PRELOADED = ("json", "math", "re", "datetime", "numpy", "pandas", "matplotlib.pyplot")
 SIZE_INCHES = 8.0, 6.0
+SNAPSHOT_SECONDS = 5
 DPI = 100
 _SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 """A zygote has one thread; and a kernel is one of many on its host."""
@@ -116,6 +119,7 @@ class Kernel:
         self._shown: Any = None  # the figure that is to be seen
         self._operations: dict[str, Callable[..., dict[str, Any]]] = {
             "run": self.run, "call": self.call, "forget": self.forget, "picture": self.picture,
+            "snapshot": self.snapshot,
         }  # fmt: skip
         sys.argv = [""]
         sys.path[:] = ["", *(entry for entry in sys.path if entry)]
@@ -219,6 +223,31 @@ class Kernel:
         if figure is not None and (figure is not self._drawn or figure.stale):
             self._picture, self._drawn = _render(figure), figure
         return {"data": self._picture}
+
+    def snapshot(self, fds: list[int]) -> dict[str, Any]:
+        """The current figure as ``picture`` has it, drawn in a child: what drawing does to the kernel stays there."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(SNAPSHOT_SECONDS)
+                os.close(read)
+                with os.fdopen(write, "wb") as pipe:
+                    pipe.write(self.picture(fds)["data"])
+            os._exit(0)
+        os.close(write)
+        data, deadline = b"", time.monotonic() + SNAPSHOT_SECONDS
+        while select.select([read], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            part = os.read(read, 1 << 20)
+            data += part
+            if not part or len(data) > MAX_FRAME:
+                break
+        os.close(read)
+        with contextlib.suppress(OSError):  # the agent may have told the system to forget ended children
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        return {"data": data[:MAX_FRAME]}
 
 
 def _render(figure: Any) -> bytes:
