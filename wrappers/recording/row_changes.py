@@ -29,8 +29,8 @@ def row_changes(final: FinalState) -> dict[str, Any]:
     Returns:
         ``rows``, at most 200, and ``more``: whether there are others. Of each row ``database`` (a companion's name, a
         file's path, or what the check calls it), ``table``, ``kind`` (``insert``, ``update``, ``delete``), ``old`` and
-        ``new`` (values by column; None for none) and ``columns``: those of an updated row that are others. Long names and values are
-        cut. Without rows where a check's own kind of contents cannot be told.
+        ``new`` (values by column; None for none) and ``columns``: those of an updated row that are others. Long names
+        and values are cut. Without rows where a check's own kind of contents cannot be told.
     """
     found: dict[str, dict[str, Any]] = {}
     try:
