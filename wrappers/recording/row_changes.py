@@ -6,10 +6,11 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.checks.sql import Changed, changed_rows
+from deskgym.envs.evaluation.readers.databases import Contents
 
 _NOW = (
     "now:"  # FinalState.reads has it before the name of what was compared; machine.baselines has the start without it
@@ -49,11 +50,11 @@ def _changes(final: FinalState) -> Iterator[tuple[str, Changed]]:
         if _has_tables(base) and _has_tables(now):
             database, ignored = _compared(key)
             for table in sorted({*base, *now}):
-                for change in changed_rows(table, dict(base), dict(now), ignored):
+                for change in changed_rows(table, base, now, ignored):
                     yield database, change
 
 
-def _has_tables(value: Any) -> bool:
+def _has_tables(value: Any) -> TypeGuard[Contents]:
     """Whether it is what ``envs.evaluation.readers.databases`` calls contents."""
     return isinstance(value, Mapping) and all(
         isinstance(name, str) and isinstance(table, Mapping) and isinstance(table.get("rows"), list)
