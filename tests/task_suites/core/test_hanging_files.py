@@ -39,8 +39,8 @@ CASES = {
     "deep formula": ("a + b}", "'" + "-" * 1900 + "a'}", "RecursionError"),
     "hidden range": ("{integer: [1, 9]}", "{integer: [1, 1" + "0" * 290 + "]}", ""),
     "never": (
-        "setup:", "".join(f"  x{k}: {INTEGER}\n" for k in range(2000)) + "where: [{formula: a > 10}]\nsetup:", "a draw takes more"
-    ),
+        "setup:", "".join(f"  x{k}: {INTEGER}\n" for k in range(4000)) + "where: [{formula: a > 10}]\nsetup:", "'where'"
+    ),  # it takes too long, or on a quick processor a thousand tries
     "hardly ever": (
         "setup:", "".join(f"  x{k}: {INTEGER}\n" for k in range(60)) + "where: [{formula: x0+x1+x2 < 1}]\nsetup:", "'where'"
     ),
