@@ -54,7 +54,7 @@ def set_place(screen: Screen, place: str) -> Bursts:
     """Go to a place, by the first one in the list that has this in its name."""
     x, y = _middle(screen)
     yield [Action("press", keys=("f6",)), _PAUSE]
-    yield [Action("click", x + 190, y - 36), Action("type", text=place), _PAUSE]
+    yield [Action("click", x + 190, y - 36), Action("press", keys=("ctrl", "a")), Action("type", text=place), _PAUSE]
     yield [Action("click", x + 122, y - 237), _PAUSE]
     yield [Action("press", keys=("f6",)), _PAUSE]
 
