@@ -111,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         imported()
         arguments, rest = build_parser().parse_known_args(argv)
         if rest:
-            return _fail(f"{arguments.command} does not know {' '.join(rest)}", USAGE)
+            told = f"{arguments.command} does not know {' '.join(rest)}; what it knows: deskgym {arguments.command} --help"
+            return _fail(told, USAGE)
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             _find_suite(arguments)

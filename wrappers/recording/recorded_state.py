@@ -47,7 +47,7 @@ def _kept_read(value: Any, failure: Exception | None) -> dict[str, Any]:
         return {"raised": raised | ({"kind": failure.kind} if hasattr(failure, "kind") else {})}
     try:
         packed = pack(value)
-        size = len(json.dumps(packed, indent=1))  # as it will be written
+        size = len(json.dumps(packed))
     except (TypeError, RecursionError) as error:
         return {"lost": str(error)}
     return {"value": packed} if size <= MAX_READ else {"lost": f"{size >> 20} MiB are over the limit"}

@@ -12,9 +12,8 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.checks.sql import Changed, changed_rows
 from deskgym.envs.evaluation.readers.databases import Contents
 
-_NOW = (
-    "now:"  # FinalState.reads has it before the name of what was compared; machine.baselines has the start without it
-)
+_NOW = "now:"
+"""Before the name of what was compared in ``FinalState.reads``; ``Machine.baselines`` has the start without it."""
 _DIFF = "sql.diff:"
 _MOST_ROWS, _MOST_COLUMNS = 200, 60
 _MOST_NAME, _MOST_TEXT = 100, 300  # characters of a name, of a value
