@@ -111,8 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         imported()
         arguments, rest = build_parser().parse_known_args(argv)
         if rest:
-            told = f"{arguments.command} does not know {' '.join(rest)}; what it knows: deskgym {arguments.command} --help"
-            return _fail(told, USAGE)
+            name = arguments.command
+            return _fail(f"{name} does not know {' '.join(rest)}; what it knows: deskgym {name} --help", USAGE)
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             _find_suite(arguments)
