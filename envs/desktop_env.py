@@ -16,6 +16,7 @@ from deskgym.envs.action.discrete import DiscreteActions, DiscreteConfig
 from deskgym.envs.action.form import ActionForm, CodeActions, ComputerActions, Performed
 from deskgym.envs.action.vocabulary import Vocabulary
 from deskgym.envs.clock import Clock
+from deskgym.envs.deadline import Deadline
 from deskgym.envs.displays.base import CodeRequest, ElementsRequest, Event, SettlePolicy, StepReport, StepRequest
 from deskgym.envs.episode import BurstOrProgram, Script, Stop, TaskLike, TaskSource, context_of, needs_of
 from deskgym.envs.episode_runner import EpisodeRunner
@@ -25,13 +26,14 @@ from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.envs.observation.elements import NO_ELEMENTS, Elements
 from deskgym.envs.observation.observer import DesktopObserver
-from deskgym.envs.observation.screen import Screen
+from deskgym.envs.observation.screen import MAX_ELEMENTS, Screen
 from deskgym.envs.observation.spaces import legal_screen_size
 from deskgym.envs.observation.texts import TEXT_LENGTHS, code_feedback
 from deskgym.envs.options import Seconds, StepLimit, checked, from_options
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
+from deskgym.envs.states import Done, SavedState, Seen
 from deskgym.envs.time_limit import ends_with_this_step
 
 ACTIONS = ("computer", "code", "discrete")
@@ -40,6 +42,10 @@ LAST_SETTLE = SettlePolicy(quiet_ms=100, cap_ms=2000, idle_ms=100, rest=True)
 NEXT_FRAME_MS = 300.0
 """Within which a program that never rests shows what was done."""
 MOST_ELEMENTS = 1 << 20
+SAME_AGAIN = 3.0
+"""Seconds that a screen gets to look as it did when its state was saved."""
+MOST_LOOKS = 5
+"""At a screen that is to be compared later, until two of them see the same."""
 PRIMITIVES_PER_RESPONSE = 6
 """A task's step limit counts responses, as the published benchmarks do: one code action, of several mouse and keyboard
 primitives. A computer action is one primitive, so that its limit is this many times as high."""
@@ -142,18 +148,20 @@ class DesktopEnv(MachineEnv):
 
         Args:
             seed: seeds the draw of the task and of its parameters.
-            options: ``{"task": id or glob}`` and ``{"split": name}`` override the env's own for this episode.
+            options: ``{"task": id or glob}`` and ``{"split": name}`` override the env's own for this episode;
+                ``{"state": state}`` restores what ``save_state`` gave.
 
         Raises:
             TaskError: no such task or split.
             SetupError: the task's setup failed, on two fresh machines.
             MachineError: no machine could be had; see ``MachineManager.open``.
+            StateError: see ``restore_state``.
         """
         super().reset(seed=seed)
+        if asked := self._asked_state(options):
+            return self.restore_state(**asked, seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
-        self.performed = ()
-        self.observer.vocabulary = self._vocabulary(task)
-        self.observer.context = context_of(task)
+        self._begin(task)
         observation, timing, prepared = self.episodes.open_machine(self._first_look)
         timing |= {f"observe_{phase}": ms for phase, ms in self._report.timing.items()}
         return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
@@ -178,6 +186,7 @@ class DesktopEnv(MachineEnv):
         self.performed, invalid = self._read(action)
         clock.lap("parse")
         stop, answer = episode.count_step(self.performed, ends_with_this_step(self))
+        self._log.append(Done(self.performed))
         reward = 0.0
         try:
             self._act(self.performed, self._policy(self.settle))
@@ -254,6 +263,64 @@ class DesktopEnv(MachineEnv):
         }
 
     # --- internals
+
+    def _begin(self, task: TaskLike) -> None:
+        self.performed, self._log = (), []
+        self.observer.vocabulary = self._vocabulary(task)
+        self.observer.context = context_of(task)
+
+    # --- of saved states
+
+    def made_of(self) -> list[Any]:
+        """See ``MachineEnv.made_of``."""
+        return [*super().made_of(), self.observer, self.observation_space, self.settle]
+
+    def _fits(self) -> dict[str, Any]:
+        return super()._fits() | {"screen_size": self.screen_size}
+
+    def _look_closely(self, rest: bool) -> Seen:
+        seen = self._look_once(rest)
+        for _ in range(MOST_LOOKS if rest else 0):  # what a program has just done reaches its elements last
+            before, seen = seen, self._look_once(rest)
+            if not before.differs(seen):
+                break
+        return seen
+
+    def _look_once(self, rest: bool) -> Seen:
+        policy = self._policy(LAST_SETTLE) if rest else None
+        report = self._perform(self.machine, StepRequest(settle=policy, elements=ElementsRequest(MAX_ELEMENTS)))
+        elements = NO_ELEMENTS if report.elements is None else Elements.from_reading(report.elements)
+        return Seen.screen(self.machine.display.capture(), elements)
+
+    def _see_again(self, state: SavedState) -> tuple[dict[str, Any], str]:
+        feedback = self.observer.feedback
+        differs = state.seen.differs(self._look_once(rest=False))
+        deadline = Deadline(SAME_AGAIN, self.machine.slowness)
+        while differs and not deadline.over:
+            differs = state.seen.differs(self._look_once(rest=True))
+        self._act((), None)
+        self.observer.feedback = feedback
+        return self._observe(), differs
+
+    def _kept_parts(self) -> dict[str, Any]:
+        observer = self.observer
+        return {"feedback": observer.feedback, "instruction": observer.instruction, "report": self._report}
+
+    def _take_parts(self, parts: Mapping[str, Any]) -> None:
+        task = self.episodes.current
+        self.observer.vocabulary, self.observer.context = self._vocabulary(task), context_of(task)
+        self.observer.feedback, self.observer.instruction = parts["feedback"], parts["instruction"]
+        self._report = parts["report"]
+
+    def _begin_again(self, task: TaskLike) -> None:
+        self._begin(task)
+        self.episodes.open_machine(self._first_look)
+
+    def _redo(self, done: Done) -> str:
+        self._act(done.performed, self._policy(self.settle))
+        return ""
+
+    # --- others
 
     def _settle_prepared(self, machine: Machine) -> None:
         """Wait until a desktop that was set up has settled, and read it once: after that, only changes need reading."""

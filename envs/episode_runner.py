@@ -85,7 +85,7 @@ class EpisodeRunner:
         check_option("reset options", options, Mapping | None)
         options = options or {}
         if unknown := [name for name in options if name not in ("task", "split")]:
-            raise ValueError(f"unknown reset options {unknown}; legal are 'task' and 'split'")
+            raise ValueError(f"unknown reset options {unknown}; legal are 'task' and 'split', or 'state' alone")
         for name, value in options.items():
             if not isinstance(value, str | None):
                 raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
@@ -94,6 +94,17 @@ class EpisodeRunner:
         self.task, self.verdict, self.final = self._drawn(random, options), None, None
         self.steps, self.acted, self.over = 0, False, True
         return self.task
+
+    def resume(self, task: TaskLike, steps: int, acted: bool) -> None:
+        """Make a task the present one again, so many steps after its episode's beginning; it is not running yet."""
+        self.task, self.verdict, self.final = task, None, None
+        self.steps, self.acted, self.over = steps, acted, True
+        self._prefetched = True  # what was drawn ahead was drawn for another course of things
+
+    def running(self) -> None:
+        """The episode that was resumed goes on."""
+        live.describe(self.manager.machine, self.current.id)
+        self.over = False
 
     def open_machine(self, look: Callable[[bool], T]) -> tuple[T, dict[str, float], dict[str, float]]:
         """Get a machine that is ready for the present task: the episode begins.

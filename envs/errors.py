@@ -26,6 +26,10 @@ class InvalidAction(ActionError):
     """A member of the action space that cannot be done now: the mask says so. The step does nothing, and says why."""
 
 
+class StateError(DeskgymError):
+    """A saved state cannot be made or used: it was closed, is of another environment, or did not come out the same."""
+
+
 class TaskError(DeskgymError, ValueError):
     """A task, suite or parameter is unknown or ill-formed."""
 

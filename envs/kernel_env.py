@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -26,8 +28,11 @@ from deskgym.envs.options import Seconds, StepLimit, checked
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import PoolConfig
+from deskgym.envs.states import Done, Kept, SavedState, Seen
 from deskgym.envs.text_space import UnicodeText
 from deskgym.envs.time_limit import ends_with_this_step
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 class KernelActions(CodeActions):
@@ -130,8 +135,9 @@ class KernelEnv(MachineEnv):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw a task, get a machine with a kernel that is ready for it, and observe; see ``DesktopEnv.reset``."""
         super().reset(seed=seed)
+        if asked := self._asked_state(options):
+            return self.restore_state(**asked, seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
-        self.performed = ()
         self._begin(task)
         observation, timing, prepared = self.episodes.open_machine(self._first_look)
         return observation, self._info(timing) | {"stats": dict(self.stats), "prepared": prepared}
@@ -157,6 +163,7 @@ class KernelEnv(MachineEnv):
         try:
             self._feedback = invalid or ""
             execution = self._carry_out(self.performed)
+            self._log.append(Done(self.performed, stop, answer, self._feedback))
             observation = self._observe()
             clock.lap("act")
             if stop:
@@ -217,10 +224,73 @@ class KernelEnv(MachineEnv):
             "observation": list(self.names),
         }
 
+    # --- of saved states
+
+    def made_of(self) -> list[Any]:
+        """See ``MachineEnv.made_of``."""
+        return [*super().made_of(), self.observation_space, self._texts, self.limits]
+
+    def _look_closely(self, rest: bool) -> Seen:
+        return Seen() if self._plot is None else Seen.picture(self._plot)
+
+    def _keep(self) -> tuple[Kept | None, str]:
+        if not self._opened:
+            return None, "no code was run yet"
+        machine, kernel = self.machine, self._kernel()
+        guest = machine.guest
+        try:
+            number = kernel.hold()
+        except GuestCallError as error:
+            return None, str(error)
+
+        def release() -> None:
+            with suppress(GuestCallError, MachineError):
+                if machine.alive and machine.guest is guest:
+                    kernel.release(number)
+
+        return Kept(number, weakref.ref(guest), release), ""
+
+    def _resume_kept(self, state: SavedState) -> bool:
+        number = state.held_by(self.machine.guest) if self.machine.alive else None
+        if number is None:
+            return False
+        try:
+            Kernel(self.machine, self.limits).resume(number)
+            return True
+        except (GuestCallError, MachineError):  # the machine has been started anew since, or the agent has ended it
+            return False
+
+    def _kept_parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("episode", "_stage_steps", "_feedback", "_opened", "_plot")}
+
+    def _take_parts(self, parts: Mapping[str, Any]) -> None:
+        vars(self).update(parts)
+
+    def _see_again(self, state: SavedState) -> tuple[dict[str, Any], str]:
+        said = self._feedback
+        self._see()
+        self._feedback = said
+        return self._observe(), state.seen.differs(self._look_closely(rest=False))
+
+    def _begin_again(self, task: TaskLike) -> None:
+        self._begin(task)
+        self.episodes.open_machine(self._first_look)
+
+    def _redo(self, done: Done) -> str:
+        if isinstance(done.performed, str):
+            self._run(done.performed)
+        said = _without_addresses(self._feedback)
+        if done.stop is not None:
+            self._judge(done.stop, done.answer)
+        if not isinstance(done.performed, str) or said == _without_addresses(done.said):
+            return ""
+        return f"the code {done.performed[:100]!r} says {said[:200]!r} where it said {done.said[:200]!r}"
+
     # --- internals
 
     def _begin(self, task: TaskLike) -> None:
         self.episode, self._plot = self._begin_episode(task), None
+        self.performed, self._log = (), []
         self._stage_steps, self._feedback = 0, ""
         self._opened = not cast(KernelTaskLike, task).lazy
 
@@ -301,6 +371,11 @@ class KernelEnv(MachineEnv):
 
     def _observe_nothing(self) -> dict[str, Any]:
         return empty_observation(self.observation_space, self.episodes.current.instruction)
+
+
+def _without_addresses(text: str) -> str:
+    """A text in which places in memory, which are others each time, are left out."""
+    return _ADDRESS.sub("0x", text)
 
 
 def kernel_spaces(texts: Mapping[str, int]) -> dict[str, spaces.Space[Any]]:

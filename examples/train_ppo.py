@@ -1,11 +1,14 @@
-"""MaskablePPO learns the ladder of KAlgebra tasks on real desktops, on CPU, in one command.
+"""MaskablePPO learns the ladder of KAlgebra tasks on real desktops, on CPU, from a few demonstrations, in one command.
 
     python examples/train_ppo.py                     # trains, tests on held-out parameters, ablates, draws out/ppo.png
     python examples/train_ppo.py --minutes 2 --tasks 'ladder/1-tab' --no-ablation
     python examples/train_ppo.py --out out/ppo       # killed? the same command goes on where it was
+    python examples/train_ppo.py --demonstrations 0  # from rewards alone
+    python examples/train_ppo.py --plot out/ppo-0 out/ppo-1 out/ppo-2   # one picture of finished runs, with intervals
     python examples/train_ppo.py --tensorboard       # curves in out/ppo/tensorboard; --wandb for Weights & Biases
 
-Reads top to bottom: the env, the curriculum, the training run, the test on held-out parameters, the picture.
+Reads top to bottom: the env, the curriculum, the demonstrations, the training run, the test on held-out parameters, the
+picture.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import json
 import random
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.callbacks import BaseCallback
@@ -29,18 +33,24 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 import deskgym  # noqa: F401 - registers the environments
+from deskgym.agents import OracleAgent
 from deskgym.agents.base import judge
-from deskgym.agents.pointer_policy import PointerPolicy, pointer_options
+from deskgym.agents.pointer_policy import READS, PointerPolicy, pointer_options
 from deskgym.task_suites.table_analysis.metrics import wilson
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
 LADDER = ("ladder/1-tab", "ladder/2-variable", "ladder/3-plot", "ladder/4-plot-and-variable")
-BASELINES = ("random", "untrained")  # both with masks
+BASELINES = ("random", "untrained", "cloned")  # with masks; cloned is what the demonstrations alone give
 WINDOW = 40  # episodes that a task's running success is taken over
+EPOCHS = 40  # passes over the demonstrations before the first episode
 PPO = {
     "n_steps": 16, "batch_size": 64, "n_epochs": 6, "learning_rate": 2e-3, "gamma": 0.95, "gae_lambda": 0.95,
     "ent_coef": 0.01, "vf_coef": 0.5, "clip_range": 0.2, "max_grad_norm": 0.5,
 }  # fmt: skip
+
+
+Demonstrated = tuple[dict[str, Any], Any, int]
+"""What the oracle saw, what it could have done, and what it did."""
 
 
 # --- the environment
@@ -58,7 +68,7 @@ def make_env(tasks: tuple[str, ...], seed: int) -> gym.Env[Any, Any]:
         settle={"cap_ms": 200},
         pool={"depth": 1},
     )
-    return Curriculum(FlatForSB3(JointDiscrete(env), ngrams=512), tasks, seed)
+    return Curriculum(FlatForSB3(JointDiscrete(env), ngrams=2048), tasks, seed)
 
 
 class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
@@ -90,6 +100,27 @@ class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
         self.get_wrapper_attr("prefetch")(seed=seed, options={"task": task, "split": split})
         return start
 
+    def demonstrate(self) -> tuple[list[Demonstrated], int]:
+        """Play each task's oracle; what it did in the episodes that it solved, and how many it did not."""
+        kept: list[Demonstrated] = []
+        unsolved = 0
+        for task in self.tasks:
+            options = {"task": task, "split": "train"}
+            observation, info = self.env.reset(seed=self.rng.randrange(2**31), options=options)
+            oracle, steps, over = OracleAgent(), [], False
+            oracle.reset(self.env, observation, info)
+            while not over:
+                mask = self.get_wrapper_attr("action_masks")()
+                action = self.get_wrapper_attr("join")(oracle.act(observation))
+                if mask[action]:  # an oracle may have waited for something that was not there when it last looked
+                    steps.append((observation, mask, action))
+                observation, _, terminated, truncated, info = self.env.step(action)
+                over = terminated or truncated
+            solved = judge(info)[0] == "solved"
+            kept += steps * solved
+            unsolved += not solved
+        return kept, unsolved
+
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
@@ -99,15 +130,69 @@ class Curriculum(gym.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
 
+# --- demonstrations
+
+
+class Demonstrations:
+    """What the oracles did, as tensors; played once, then kept in a file of the experiment's folder."""
+
+    def __init__(self, vec: VecEnv, args: argparse.Namespace, progress: Lines) -> None:
+        path = args.out / "demonstrations.npz"
+        if not path.exists():
+            each = -(-args.demonstrations // vec.num_envs)
+            bar = progress.add_task("demonstrated", total=each, note="")
+            steps = []
+            for k in range(each):
+                for kept, unsolved in vec.env_method("demonstrate"):
+                    steps += kept
+                    if unsolved:
+                        print(f"{unsolved} demonstrations did not solve their task: left out")
+                progress.tell(bar, k + 1, f"{len(steps)} actions")
+            parts = {name: np.stack([seen[name] for seen, _, _ in steps]) for name in READS}
+            masks, actions = np.stack([mask for _, mask, _ in steps]), np.array([action for _, _, action in steps])
+            with path.with_suffix(".tmp").open("wb") as file:
+                np.savez_compressed(file, masks=masks, actions=actions, **parts)
+            path.with_suffix(".tmp").replace(path)
+        with np.load(path) as kept:
+            self.seen = {name: torch.from_numpy(kept[name]) for name in READS}
+            self.masks, self.actions = torch.from_numpy(kept["masks"]), torch.from_numpy(kept["actions"])
+
+    def loss(self, policy: Any, rows: Any, masks: bool) -> Any:
+        """How unlikely the policy finds what was demonstrated: the mean of -log p."""
+        seen = {name: part[rows] for name, part in self.seen.items()}
+        able = self.masks[rows] if masks else None
+        return -policy.evaluate_actions(seen, self.actions[rows], action_masks=able)[1].mean()
+
+    def clone(self, model: MaskablePPO, masks: bool, tick: Any) -> None:
+        """Behaviour cloning, before the first episode."""
+        optimizer = torch.optim.AdamW(model.policy.parameters(), lr=2e-3, weight_decay=1e-2)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS)
+        for epoch in range(EPOCHS):
+            self.epoch(model.policy, optimizer, masks, size=16)
+            schedule.step()
+            tick(epoch + 1)
+
+    def epoch(self, policy: Any, optimizer: torch.optim.Optimizer, masks: bool, size: int = 64) -> None:
+        """One pass over all of it. Training goes on with one per update, so that nothing of it is unlearned."""
+        for rows in torch.randperm(len(self.actions)).split(size):
+            optimizer.zero_grad()
+            self.loss(policy, rows, masks).backward()
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), PPO["max_grad_norm"])
+            optimizer.step()
+
+
 # --- training
 
 
 class Run(BaseCallback):
     """One training run: its curriculum, its log, its checkpoints, its time."""
 
-    def __init__(self, folder: Path, tasks: tuple[str, ...], seconds: float, bar: Any) -> None:
+    def __init__(
+        self, folder: Path, tasks: tuple[str, ...], seconds: float, bar: Any, demos: Demonstrations | None, masks: bool
+    ) -> None:
         super().__init__()
         self.folder, self.tasks, self.seconds, self.bar = folder, tasks, seconds, bar
+        self.demos, self.masks = demos, masks
         self.elapsed, self.episodes, self.lost = 0.0, 0, 0
         self.recent = {task: deque[bool](maxlen=WINDOW) for task in tasks}
         self.clock = time.monotonic()
@@ -142,14 +227,16 @@ class Run(BaseCallback):
         return {task: sum(done) / WINDOW for task, done in self.recent.items()}
 
     def weights(self) -> list[float]:
-        """A task is drawn the more, the less it is solved."""
-        return [1.15 - rate for rate in self.rates().values()]
+        """A task is drawn the more, the less it is solved, and never so rarely that it could be unlearned unseen."""
+        return [1.3 - rate for rate in self.rates().values()]
 
     def _on_rollout_start(self) -> None:
         now = time.monotonic()
         self.elapsed, self.clock = self.elapsed + now - self.clock, now
         self.training_env.env_method("set_weights", self.weights())
         self.anneal(max(0.05, 1 - self.elapsed / self.seconds))
+        if self.demos and self.episodes:
+            self.demos.epoch(self.model.policy, self.model.policy.optimizer, self.masks)
         self.save()
         log(self.folder, {"elapsed": self.elapsed, "episodes": self.episodes, "train": self.rates(), "lost": self.lost})
         for task, rate in self.rates().items():  # stable-baselines3's logger: TensorBoard, where there is one
@@ -172,23 +259,55 @@ class Run(BaseCallback):
         return all(len(done) == WINDOW and all(done) for done in self.recent.values())
 
 
+class Lines(Progress):
+    """Bars; and, where there is no terminal to draw them on, a line a minute."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}")
+        )
+        self.said = time.monotonic()
+
+    def tell(self, bar: TaskID, done: float, note: str = "") -> None:
+        self.update(bar, completed=done, note=note)
+        if not self.console.is_terminal and time.monotonic() - self.said >= 60:
+            self.said, task = time.monotonic(), self.tasks[bar]
+            print(
+                f"{time.strftime('%H:%M')} {task.description.strip()} {done:.0f} of {task.total:.0f} {note}", flush=True
+            )
+
+
 def fresh(vec: VecEnv, seed: int) -> MaskablePPO:
     return MaskablePPO(PointerPolicy, vec, seed=seed, device="cpu", policy_kwargs=pointer_options(vec), **PPO)
 
 
-def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, masks: bool, progress: Progress) -> None:
+def cloned(args: argparse.Namespace, vec: VecEnv, demos: Demonstrations, masks: bool, progress: Lines) -> MaskablePPO:
+    """A policy that has learned from the demonstrations only; tested, if it is masked."""
+    model, bar = fresh(vec, args.seed), progress.add_task("  cloning", total=EPOCHS, note="")
+    torch.manual_seed(args.seed)
+    demos.clone(model, masks, partial(progress.tell, bar))
+    path = args.out / "cloned.json"
+    if masks and not path.exists():
+        path.write_text(json.dumps(test(vec, model, args, args.test_episodes // 2, True, progress)))
+    return model
+
+
+def train(
+    args: argparse.Namespace, vec: VecEnv, demos: Demonstrations | None, name: str, minutes: float, masks: bool,
+    progress: Lines,
+) -> None:  # fmt: skip
     """Train one policy, or go on with it; leaves a folder with model, state and log."""
     folder = args.out / name
     folder.mkdir(parents=True, exist_ok=True)
     bar = progress.add_task(name, total=minutes * 60, note="")
-    run = Run(folder, args.tasks, minutes * 60, lambda done, note: progress.update(bar, completed=done, note=note))
-    vec.env_method("set_queue", [])
+    run = Run(folder, args.tasks, minutes * 60, partial(progress.tell, bar), demos, masks)
     if (folder / "state.json").exists():
         run.restore()
         model = MaskablePPO.load(folder / json.loads((folder / "state.json").read_text())["model"], env=vec)
     else:
-        model = fresh(vec, args.seed)
+        model = cloned(args, vec, demos, masks, progress) if demos else fresh(vec, args.seed)
         vec.env_method("set_weights", run.weights())
+    vec.env_method("set_queue", [])
     if args.tensorboard or args.wandb:
         model.set_logger(configure(str(args.out / "tensorboard" / name), ["tensorboard"]))
     if run.elapsed < run.seconds and not run.mastered():
@@ -206,7 +325,7 @@ def train(args: argparse.Namespace, vec: VecEnv, name: str, minutes: float, mask
 
 
 def test(
-    vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, count: int, masks: bool, progress: Progress
+    vec: VecEnv, model: MaskablePPO | None, args: argparse.Namespace, count: int, masks: bool, progress: Lines
 ) -> dict[str, dict[str, Any]]:
     """Success per task on instances of the test split, of the actions that the model holds best.
 
@@ -229,7 +348,7 @@ def test(
         for info in infos:
             if "label" in info and info["label"][1] == "test":
                 results[info["label"][0]].append(info["solved"])
-                progress.advance(bar)
+                progress.tell(bar, sum(map(len, results.values())))
     return {task: summary(solved) for task, solved in results.items()}
 
 
@@ -241,24 +360,30 @@ def summary(solved: list[bool | None]) -> dict[str, Any]:
 # --- the picture
 
 
-def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
+LOOKS = {"masks": ("C0", "o", "-"), "no masks": ("C1", "s", "--"), "cloned": ("C2", "v", ""),
+         "untrained": ("grey", "^", ""), "random": ("black", "D", "")}  # fmt: skip
+
+
+def draw(outs: list[Path], picture: Path) -> None:
+    """One picture of one experiment, or of several with other seeds: a line and a dot of each."""
     from matplotlib import pyplot as plt
 
+    tasks = json.loads((outs[0] / "settings.json").read_text())["tasks"]
     figure, axes = plt.subplots(
         1, len(tasks), figsize=(3 * len(tasks) + 1, 3.8), sharey=True, squeeze=False, layout="constrained"
     )
     for axis, task in zip(axes[0], tasks, strict=True):
-        for k, (run, style) in enumerate(zip(runs, ("-", "--"), strict=False)):
-            lines = [json.loads(line) for line in (out / run / "log.jsonl").read_text().splitlines()]
-            trained = [line for line in lines if "train" in line]
-            episodes = [line["episodes"] for line in trained]
-            axis.plot(
-                episodes, [line["train"][task] for line in trained], style, color=f"C{k}", label=f"{run}, training"
-            )
-            tested = json.loads((out / run / "test.json").read_text())[task]
-            _tested(axis, episodes[-1], tested, f"C{k}", "o", f"{run}, held-out")
-        for name, color, mark in zip(BASELINES, ("black", "grey"), "D^", strict=True):
-            _tested(axis, 0, json.loads((out / f"{name}.json").read_text())[task], color, mark, f"{name}, held-out")
+        for run, (color, mark, line) in LOOKS.items():
+            for k, out in enumerate(outs):
+                episodes = 0
+                if (out / run / "log.jsonl").exists():
+                    lines = [json.loads(line) for line in (out / run / "log.jsonl").read_text().splitlines()]
+                    trained = [line for line in lines if "train" in line]
+                    episodes = trained[-1]["episodes"]
+                    curve = [line["episodes"] for line in trained], [line["train"][task] for line in trained]
+                    axis.plot(*curve, line, color=color, alpha=0.6, label=f"{run}, training" if k == 0 else None)
+                if tested := held_out(out, run):
+                    _tested(axis, episodes + 12 * k, tested[task], color, mark, f"{run}, held-out" if k == 0 else None)
         (
             axis.set_title(task, loc="left", fontsize=9),
             axis.set_xlabel("episodes (all tasks)"),
@@ -267,12 +392,19 @@ def draw(out: Path, tasks: tuple[str, ...], runs: list[str]) -> None:
         axis.grid(alpha=0.3), axis.spines[["top", "right"]].set_visible(False), axis.margins(x=0.12)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.legend(
-        *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8, frameon=False
+        *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=8, frameon=False
     )
-    figure.savefig(out.with_suffix(".png"), dpi=110)
+    figure.savefig(picture, dpi=110)
 
 
-def _tested(axis: Any, episodes: int, tested: dict[str, int], color: str, mark: str, label: str) -> None:
+def held_out(out: Path, run: str) -> dict[str, dict[str, int]] | None:
+    """What a test found, or None where there was none."""
+    path = out / f"{run}.json" if run in BASELINES else out / run / "test.json"
+    found: dict[str, dict[str, int]] | None = json.loads(path.read_text()) if path.exists() else None
+    return found
+
+
+def _tested(axis: Any, episodes: int, tested: dict[str, int], color: str, mark: str, label: str | None) -> None:
     """A share of held-out instances with its 95 % interval (Wilson's)."""
     of = max(1, tested["of"])
     low, high = wilson(tested["solved"], of)
@@ -302,7 +434,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=LADDER, help="tasks, in order")
     parser.add_argument("--envs", type=int, default=8, help="desktops at once")
-    parser.add_argument("--minutes", type=float, default=20, help="of training, at most")
+    parser.add_argument("--demonstrations", type=int, default=24, help="of each task, played by its oracle; 0: none")
+    parser.add_argument("--minutes", type=float, default=17, help="of training, at most")
     parser.add_argument("--ablation-minutes", type=float, default=2, help="of training without masks")
     parser.add_argument("--no-ablation", action="store_true")
     parser.add_argument(
@@ -313,11 +446,15 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))
+    parser.add_argument("--plot", nargs="+", type=Path, metavar="OUT", help="only draw these finished experiments")
     parser.add_argument(
         "--tensorboard", action="store_true", help="write curves for TensorBoard (pip install tensorboard)"
     )
     parser.add_argument("--wandb", metavar="PROJECT", help="and send them to Weights & Biases (pip install wandb)")
     args = parser.parse_args()
+    if args.plot:
+        draw(args.plot, args.out.with_suffix(".png"))
+        return
     args.tasks = tuple(args.tasks)
     args.out.mkdir(parents=True, exist_ok=True)
     check_settings(args)
@@ -335,26 +472,25 @@ def main() -> None:
             sync_tensorboard=True,
         )  # fmt: skip
     vec = SubprocVecEnv([lambda k=k: make_env(args.tasks, 100 * args.seed + k) for k in range(args.envs)])
-    columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[note]}"))
     runs = ["masks"] if args.no_ablation else ["masks", "no masks"]
     try:
-        with Progress(*columns) as progress:
-            train(args, vec, "masks", args.minutes, True, progress)
-            for name, model in zip(BASELINES, (None, fresh(vec, args.seed)), strict=True):
+        with Lines() as progress:
+            demos = Demonstrations(vec, args, progress) if args.demonstrations else None
+            train(args, vec, demos, "masks", args.minutes, True, progress)
+            for name, model in zip(BASELINES, (None, fresh(vec, args.seed)), strict=False):
                 path = args.out / f"{name}.json"
                 if not path.exists():
                     path.write_text(json.dumps(test(vec, model, args, args.test_episodes // 2, True, progress)))
             if not args.no_ablation:
-                train(args, vec, "no masks", args.ablation_minutes, False, progress)
+                train(args, vec, demos, "no masks", args.ablation_minutes, False, progress)
     finally:
         vec.close()
-    draw(args.out, args.tasks, runs)
+    draw([args.out], args.out.with_suffix(".png"))
     if args.wandb:
         wandb.log({"curves": wandb.Image(str(args.out.with_suffix(".png")))})
         wandb.finish()
     for name in (*runs, *BASELINES):
-        path = args.out / f"{name}.json" if name in BASELINES else args.out / name / "test.json"
-        for task, row in json.loads(path.read_text()).items():
+        for task, row in (held_out(args.out, name) or {}).items():
             print(f"{name:9} {task:28} held-out {row['solved']:3}/{row['of']:<3} lost {row['lost']}")
     print(f"{(time.monotonic() - start) / 60:.1f} minutes; picture: {args.out.with_suffix('.png')}")
 

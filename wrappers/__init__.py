@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from deskgym.wrappers.action.gui_only import GuiOnly as GuiOnly
     from deskgym.wrappers.action.joint_discrete import JointDiscrete as JointDiscrete
     from deskgym.wrappers.action.openai_computer_use import OpenAIComputerUse as OpenAIComputerUse
+    from deskgym.wrappers.branching import Branching as Branching
     from deskgym.wrappers.observation.accessibility_text import AccessibilityText as AccessibilityText
     from deskgym.wrappers.observation.downscale_screenshot import DownscaleScreenshot as DownscaleScreenshot
     from deskgym.wrappers.observation.execution_feedback import ExecutionFeedback as ExecutionFeedback
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AccessibilityText": "observation.accessibility_text",
     "AnthropicComputerUse": "action.anthropic_computer_use",
+    "Branching": "branching",
     "CoordinateFrame": "action.coordinate_frame",
     "DownscaleScreenshot": "observation.downscale_screenshot",
     "ExecutionFeedback": "observation.execution_feedback",

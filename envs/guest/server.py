@@ -38,7 +38,7 @@ COMPANION_METHODS = (
     "start", "state", "stop", "clear", "link", "quiet", "freeze", "roll_back", "fingerprint", "query", "execute",
     "http",
 )  # fmt: skip
-KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "close")
+KERNEL_METHODS = ("warm", "open", "run", "ask", "put", "get", "hold", "resume", "release", "close")
 
 
 class Server:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LOADING = 60.0  # seconds for the libraries to load, once per machine
 GRACE = 15.0
 FORGETTING = 5.0
+COPYING = 45.0
 LIBRARIES = ("pandas", "matplotlib", "seaborn", "scikit-learn", "scikit-image")
 """Distributions that kernels usually have, with all that they need."""
 PICTURE = 800, 600
@@ -187,8 +188,30 @@ class Kernel:
         data = self._machine.guest.call("kernel_get", 30.0, name=name, limit=limit).get("data")
         return data if isinstance(data, bytes) else b""
 
+    def hold(self) -> int:
+        """Keep the session as it is now, while it goes on; gives a number for ``resume`` and ``release``.
+
+        Variables, figures, random numbers and the working folder are kept.
+
+        Raises:
+            GuestCallError: it has what cannot be copied, such as threads, other processes or open files; it goes on.
+        """
+        return int(self._machine.guest.call("kernel_hold", COPYING)["number"])
+
+    def resume(self, number: int) -> None:
+        """Go on from what is held, which stays held; the present session ends.
+
+        Raises:
+            GuestCallError: it is not held (any more).
+        """
+        self._machine.guest.call("kernel_resume", COPYING, number=number)
+
+    def release(self, number: int) -> None:
+        """Let go of what is held. Idempotent."""
+        self._machine.guest.call("kernel_release", COPYING, number=number)
+
     def close(self) -> None:
-        """End the session and remove all that it left. Idempotent.
+        """End the session and all that is held, and remove all that they left. Idempotent.
 
         Raises:
             GuestCallError: something could not be removed: the machine must be restored.

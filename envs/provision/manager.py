@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from deskgym.envs.clock import Clock
 from deskgym.envs.episode import TaskLike, needs_of, setup_key, take_baselines
 from deskgym.envs.errors import MachineError, SetupError
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.machines.base import Machine, MachineConfig
+from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.provision.builder import MachineBuilder
 from deskgym.envs.provision.companion_keeper import CompanionKeeper
 from deskgym.envs.provision.pool import PoolConfig, Ready, WarmPool, count_fault, gives_up
@@ -121,6 +121,24 @@ class MachineManager:
             except BaseException:
                 self.machine.stop()
                 raise
+
+    def resume(self, task: TaskLike, snapshot: Snapshot, baselines: Mapping[str, Any]) -> None:
+        """Make ``machine`` one that stands where the snapshot was taken, with this task set up.
+
+        Raises:
+            MachineError: it could not be had.
+            ValueError: the snapshot is of another kind of machine, or is gone.
+        """
+        config = self.builder.config(needs_of(task))
+        if self.machine.config != config:
+            self.machine.stop()
+            self.machine = self.builder.build(config)
+        with self.machine.start_slot():
+            self.machine.restore(snapshot)
+            self.machine.guest.element_deadline = needs_of(task).element_deadline or GuestClient.element_deadline
+        self.machine.baselines = dict(baselines)
+        self.stats["repairs"] += self._broken
+        self._broken = False
 
     def fail(self, error: MachineError | SetupError, cause: str = "infrastructure") -> None:
         """The present machine broke, or the setup failed on it: stop it; the next one counts as a repair."""

@@ -16,6 +16,7 @@ from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
 from deskgym.envs.options import PlainSpec
+from deskgym.envs.states import SavedState
 from deskgym.envs.vector.client import EnvClient
 from deskgym.envs.vector.worker import Result
 
@@ -53,6 +54,7 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._envs: list[Client] = []
+        self._homes: dict[Any, int] = {}  # which environment's worker keeps a state
 
     # --- what a subclass knows
 
@@ -121,6 +123,70 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         """The screens now; see ``DesktopEnv.render``."""
         return self.call("render")
 
+    # --- states of an episode
+
+    def save_state(self, env_id: int) -> SavedState:
+        """The episode of one environment as it is now; see ``deskgym.wrappers.Branching``.
+
+        Its worker keeps it until ``drop_state``, or until the worker ends.
+
+        Raises:
+            AlreadyPendingCallError: the environment is busy.
+            StateError, MachineError, ResetNeeded: see ``MachineEnv.save_state``.
+        """
+        (state,) = self._ask_some([env_id], "save", ())
+        self._homes[state.saved_at] = env_id
+        return state  # type: ignore[no-any-return]
+
+    def restore_state(
+        self, state: SavedState, env_ids: Sequence[int] | None = None, *, strict: bool = True
+    ) -> tuple[Any, dict[str, Any]]:
+        """Have environments be where a state was saved, all at once; their present episodes are given up.
+
+        Args:
+            state: what ``save_state`` gave.
+            env_ids: which; all if None.
+            strict: see ``MachineEnv.restore_state``.
+
+        Returns:
+            Observations of all environments, and infos, as ``reset`` with a mask gives them.
+
+        Raises:
+            AlreadyPendingCallError: one of them is busy.
+            StateError, MachineError: see ``MachineEnv.restore_state``; the others are restored all the same.
+        """
+        ids = list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
+        infos: dict[str, Any] = {}
+        for k, result in zip(ids, self._ask_some(ids, "restore", (state, strict)), strict=True):
+            infos = self._add_info(infos, result.info, k)
+        return self._observed(range(self.num_envs)), infos
+
+    def drop_state(self, state: SavedState) -> None:
+        """Delete a state. Idempotent."""
+        home = self._homes.pop(state.saved_at, None)
+        if home is not None:
+            self._ask_some([home], "drop", (state.number,))
+
+    def fork(
+        self, env_id: int, env_ids: Sequence[int] | None = None, *, strict: bool = True
+    ) -> tuple[Any, dict[str, Any]]:
+        """Have environments stand where one of them does; that one goes on. What they draw next is the same.
+
+        Args:
+            env_id: that one.
+            env_ids: the others; all of them if None.
+            strict: see ``MachineEnv.restore_state``.
+
+        Returns:
+            Observations and infos, as of ``restore_state``.
+        """
+        others = [k for k in range(self.num_envs) if k != env_id] if env_ids is None else env_ids
+        state = self.save_state(env_id)
+        try:
+            return self.restore_state(state, others, strict=strict)
+        finally:
+            self.drop_state(state)
+
     # --- each at its own pace
 
     def async_reset(
@@ -137,9 +203,7 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
             env_ids: which; all if None. None of them may be busy.
         """
         ids = list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
-        if len(set(ids)) < len(ids) or not set(ids) <= set(range(self.num_envs)):
-            raise ValueError(f"env_ids={ids}; legal are different numbers from 0 to {self.num_envs - 1}")
-        self._require_idle(ids)
+        self._check_ids(ids)
         chosen = self._actions(actions)
         if len(chosen) != len(ids):
             raise ValueError(f"got {len(chosen)} actions for {len(ids)} environments")
@@ -202,6 +266,21 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         finally:
             answers = self._answers(self._busy())
         return answers
+
+    def _ask_some(self, ids: Sequence[int], name: str, arguments: tuple[Any, ...]) -> list[Any]:
+        self._check_ids(ids)
+        try:
+            for k in ids:
+                self._envs[k].ask(name, *arguments)
+        finally:
+            answers = self._answers([k for k in ids if self._envs[k].busy])
+        return answers
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        """Raise where they are not different environments, none of them busy."""
+        if len(set(ids)) < len(ids) or not set(ids) <= set(range(self.num_envs)):
+            raise ValueError(f"env_ids={list(ids)}; legal are different numbers from 0 to {self.num_envs - 1}")
+        self._require_idle(ids)
 
     def _answers(self, ids: Sequence[int]) -> list[Any]:
         """The answers of some environments, in order, when all have come; the first error is raised then."""

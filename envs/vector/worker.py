@@ -21,12 +21,14 @@ import gymnasium
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from deskgym.envs import branching
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import DeskgymError
+from deskgym.envs.states import SavedState
 from deskgym.envs.vector.memory import Observations
 
 Env = gymnasium.Env[Any, Any]
-REQUESTS = ("reset", "step", "call", "set")
+REQUESTS = ("reset", "step", "call", "set", "save", "restore", "drop")
 _OWN = ("reset", "step", "close")
 ORPHANED = 2.0  # seconds that a worker whose pipe is closed waits for the news that its parent has ended
 _TRANSPARENT = (gymnasium.wrappers.OrderEnforcing, gymnasium.wrappers.PassiveEnvChecker, gymnasium.wrappers.TimeLimit)
@@ -64,6 +66,7 @@ class Worker:
     def __init__(self, env: Env, mode: AutoresetMode) -> None:
         self.env, self.mode = env, mode
         self.observation: Any = None
+        self._states: dict[int, SavedState] = {}
         self._masks = _masks(env)
 
     def respond(self, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -100,6 +103,25 @@ class Worker:
     def set(self, name: str, value: Any) -> None:
         """Set an attribute of the environment or of a wrapper."""
         self.env.set_wrapper_attr(name, value)
+
+    def save(self) -> SavedState:
+        """Save the episode's state; it is kept here until ``drop``."""
+        state = branching.save(self.env, self.observation)
+        self._states[state.number] = state
+        return state
+
+    def restore(self, state: SavedState, strict: bool) -> Result:
+        """Be where a state was saved, here or in another worker."""
+        own = self._states.get(state.number)
+        here = own is not None and own.saved_at == state.saved_at
+        observation, info = branching.restore(self.env, own if own and here else state, strict=strict)
+        self.show(observation)
+        return Result(info=self._with_masks(info))
+
+    def drop(self, number: int) -> None:
+        """Delete a state that was saved here. Idempotent."""
+        if state := self._states.pop(number, None):
+            state.close()
 
     def show(self, observation: Any) -> None:
         """Hand an observation over."""

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import suppress
 
 from deskgym.envs.guest.config import GuestConfig
@@ -25,6 +26,9 @@ _IPC = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 """System V's shared memory, message queues and semaphores, and how /proc/sysvipc calls their numbers."""
 
 _RMID = 0
+
+_PROGRAMS = ("/usr/", "/opt/", "/lib/")
+"""Where nothing lies but programs and libraries; matplotlib keeps its fonts open."""
 
 
 class SessionCleanup:
@@ -55,15 +59,41 @@ class SessionCleanup:
             self._prepared = True
         return self._folder
 
-    def remove(self) -> None:
-        """Remove all that sessions left.
+    def copy(self, source: str, name: str) -> str:
+        """Copy a folder to one of this name beside the sessions', which is replaced: files, links, owners and times.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            KernelFailed: there is no room, or it has what no copy can be made of.
+        """
+        target = f"{self._folder}/{name}"
+        _remove(target)
+        done = subprocess.run(["cp", "-a", "--", source, target], capture_output=True, text=True)
+        if done.returncode:
+            _remove(target)
+            raise KernelFailed(f"the session's folder could not be copied: {done.stderr.strip()[:300]}")
+        return target
+
+    def strays(self) -> list[str]:
+        """What the session has made outside of its folder."""
+        if self._config.uid is None:
+            return []
+        found = [path for path, _ in _written() ^ self._written]
+        for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
+            found += _owned(place, self._config.uid)
+        return found + [f"{kind} {number}" for kind in _IPC for number in _ipc(kind, self._config.uid)]
+
+    def remove(self, kept: frozenset[str] = frozenset()) -> None:
+        """Remove all that sessions left, but for some folders beside theirs.
 
         Raises:
             KernelFailed: something is still there.
         """
-        for name in os.listdir(self._folder):
+        for name in set(os.listdir(self._folder)) - kept:
             _remove(f"{self._folder}/{name}")
-        left = os.listdir(self._folder)
+        left = sorted(set(os.listdir(self._folder)) - kept)
         if self._config.uid is not None:
             for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
                 left += _clear(place, self._config.uid)
@@ -86,21 +116,20 @@ def _take_over(place: str) -> None:
 
 def _clear(place: str, uid: int) -> list[str]:
     """Remove what a user owns in a place; gives what could not be."""
-    left = []
-    try:
-        entries = os.listdir(place)
-    except OSError:
-        return []
-    for name in entries:
-        path = f"{place}/{name}"
-        try:
-            if os.lstat(path).st_uid == uid:
-                _remove(path)
-                if os.path.lexists(path):
-                    left.append(path)
-        except FileNotFoundError:
-            pass
-    return left
+    for path in _owned(place, uid):
+        _remove(path)
+    return _owned(place, uid)
+
+
+def _owned(place: str, uid: int) -> list[str]:
+    """What a user owns in a place."""
+    found = []
+    with suppress(OSError):
+        for entry in os.scandir(place):
+            with suppress(FileNotFoundError):
+                if entry.stat(follow_symlinks=False).st_uid == uid:
+                    found.append(entry.path)
+    return found
 
 
 def _remove(path: str) -> None:
@@ -161,3 +190,30 @@ def processes_of(uid: int) -> set[int]:
     """The living processes of a user, this one and PID 1 never among them."""
     living = {seen.pid for seen in process_table() if seen.state not in "ZX"} - {1, os.getpid()}
     return {pid for pid in living if uid_of(pid) == uid}
+
+
+def strangers(pid: int, session: set[int], libraries: str | None) -> list[str]:
+    """What a kernel's process has that its fork would not have, or would have in common with it.
+
+    Args:
+        pid: of the process.
+        session: all processes of its session.
+        libraries: the folder of the kernels' libraries.
+    """
+    programs = (*_PROGRAMS, f"{sys.prefix}/", f"{libraries or sys.prefix}/")
+    found = [f"process {other}" for other in session - {pid}]
+    try:
+        if (threads := len(os.listdir(f"/proc/{pid}/task"))) > 1:
+            found.append(f"{threads} threads")
+        sockets = 0
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{number}")
+            sockets += target.startswith("socket:")
+            if not (target == os.devnull or target.startswith(("socket:", *programs))):
+                found.append(f"open {target}")
+        found += ["sockets"] * (sockets > 1)  # one is the guest's
+        with open(f"/proc/{pid}/maps") as maps:
+            found += [f"shared memory {line.split()[-1]}" for line in maps if line.split()[1] == "rw-s"]
+    except OSError as error:
+        found.append(f"a process that cannot be looked at: {error.strerror}")
+    return found

@@ -10,10 +10,12 @@ import asyncio
 import itertools
 import os
 import shutil
+import signal
 import stat
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +23,7 @@ from deskgym.envs.guest.commands import OUTPUT_CEILING
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import KernelFailed
 from deskgym.envs.guest.executor.forks import Forks
-from deskgym.envs.guest.kernel.cleanup import SessionCleanup
+from deskgym.envs.guest.kernel.cleanup import SessionCleanup, strangers
 from deskgym.envs.guest.kernel.process import preload, run_kernel
 from deskgym.envs.guest.kernel.session import Session
 from deskgym.envs.guest.processes import Collector, Reaper
@@ -30,8 +32,23 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _numbers = itertools.count(1)
 
 
+@dataclass(frozen=True)
+class Held:
+    """A session that stands still.
+
+    Attributes:
+        session: its process waits.
+        files: a copy of its folder.
+        cwd: its working folder.
+    """
+
+    session: Session
+    files: str
+    cwd: str
+
+
 class Kernels:
-    """One session at a time."""
+    """One session at a time, and any number that stand still."""
 
     def __init__(self, config: GuestConfig, reaper: Reaper, env: dict[str, str]) -> None:
         self._config, self._env = config, env
@@ -40,6 +57,7 @@ class Kernels:
         self._preloaded: tuple[str, ...] = ()
         self._cleanup = SessionCleanup(config)
         self._session: Session | None = None
+        self._held: dict[int, Held] = {}
 
     async def warm(self, preload_also: Sequence[str] = (), deadline: float = 60.0) -> dict[str, Any]:
         """Have an interpreter ready, within ``deadline`` seconds, that has loaded what kernels use and these modules.
@@ -68,7 +86,7 @@ class Kernels:
         timeout: float = 30.0,
         deadline: float = 60.0,
     ) -> dict[str, Any]:
-        """Open a session in place of the present one.
+        """Open a session in place of the present one; what is held stays.
 
         Args:
             files: of its working folder, by name.
@@ -85,7 +103,7 @@ class Kernels:
         Raises:
             KernelFailed: a cell failed; the message has its traceback.
         """
-        await self.close()
+        await self._end()
         await self.warm(preload_also, deadline)
         assert self._forks is not None
         number = next(_numbers)
@@ -96,8 +114,9 @@ class Kernels:
         }  # fmt: skip
         if self._config.marker:
             env["DESKGYM_MACHINE"] = self._config.marker
-        self._session = Session(self._config, self._forks, folder, f"DESKGYM_JOB=kernel{number}".encode())
-        await self._session.start({"env": env, "cwd": folder, "memory_mb": memory_mb, "disk_mb": disk_mb})
+        self._session = Session(self._config, folder, f"DESKGYM_JOB=kernel{number}".encode())
+        request = {"env": env, "cwd": folder, "memory_mb": memory_mb, "disk_mb": disk_mb}
+        await self._session.start(self._forks, request)
         end, took = time.monotonic() + timeout, []
         for cell in cells:
             start = time.perf_counter()
@@ -126,7 +145,7 @@ class Kernels:
         status = "died" if answer is None else "timeout" if late else answer.get("status")
         stdout, stderr = out.finish(), err.finish()
         if answer is None:
-            await self.close()
+            await self._end()
         return {
             "status": status if status in ("ok", "error", "timeout") else "died",
             "trace": _text(answer, "trace") if answer else "",
@@ -144,7 +163,7 @@ class Kernels:
         """
         answer, late = await self._living().ask(request, timeout)
         if answer is None or late:
-            await self.close()
+            await self._end()
             raise KernelFailed(f"the kernel {'gave no answer in time' if late else 'ended'}: {request.get('op')}")
         if "error" in answer:
             raise KernelFailed(_text(answer, "error"))
@@ -175,17 +194,81 @@ class Kernels:
                 raise KernelFailed(f"{name!r} is no regular file of at most {limit} bytes in the session's folder")
             return {"data": file.read(limit)}
 
+    async def hold(self) -> dict[str, Any]:
+        """Keep the session as it is now, while it goes on: a copy of its process, and one of its folder.
+
+        Returns:
+            ``number``: for ``resume`` and ``release``.
+
+        Raises:
+            KernelFailed: it could not be done; or it has what a fork does not copy, such as threads, other processes,
+                open files, or files outside its folder.
+        """
+        session = self._living()
+        others = self._spared()
+        if strange := [
+            *strangers(session.pid, session.living() - others, self._config.libraries),
+            *self._cleanup.strays(),
+        ]:
+            raise KernelFailed(f"the session has what cannot be copied: {', '.join(strange[:5])}")
+        number = next(_numbers)
+        files = self._cleanup.copy(session.folder, f"held-{number}")
+        try:
+            copy, cwd = await session.copy()
+        except BaseException:
+            self._cleanup.remove(self._kept_folders())
+            raise
+        self._held[number] = Held(copy, files, cwd)
+        return {"number": number}
+
+    async def resume(self, number: int) -> dict[str, Any]:
+        """Go on from what is held, in place of the present session; it stays held.
+
+        Raises:
+            KernelFailed: it is not there any more.
+        """
+        held = self._held.get(number)
+        if held is None:
+            raise KernelFailed(f"there is no held session {number}")
+        await self._end()
+        self._cleanup.copy(held.files, os.path.basename(held.session.folder))
+        self._session, _ = await held.session.copy(held.cwd)
+        return {}
+
+    async def release(self, number: int) -> dict[str, Any]:
+        """Let go of what is held. Idempotent."""
+        held = self._held.pop(number, None)
+        if held is not None:
+            with suppress(ProcessLookupError):
+                if held.session.pid in held.session.living():
+                    os.kill(held.session.pid, signal.SIGKILL)
+            held.session.disconnect()
+            shutil.rmtree(held.files, ignore_errors=True)
+        return {}
+
     async def close(self) -> dict[str, Any]:
-        """End the session, if there is one, and remove all that it left. Idempotent.
+        """End the session, if there is one, and all that is held, and remove all that they left. Idempotent.
 
         Raises:
             KernelFailed: something of it could not be removed: the machine must be started anew.
         """
-        if self._session is not None:
-            await self._session.end()
-            self._cleanup.remove()
-            self._session = None  # only now: what fails here is tried again, and fails again
+        for number in list(self._held):
+            await self.release(number)
+        await self._end()
         return {}
+
+    async def _end(self) -> None:
+        """End the session, if there is one, and remove all that it left; what is held stays. Raises KernelFailed."""
+        if self._session is not None:
+            await self._session.end(self._spared())
+            self._cleanup.remove(self._kept_folders())
+            self._session = None  # only now: what fails here is tried again, and fails again
+
+    def _spared(self) -> frozenset[int]:
+        return frozenset(held.session.pid for held in self._held.values())
+
+    def _kept_folders(self) -> frozenset[str]:
+        return frozenset(os.path.basename(held.files) for held in self._held.values())
 
     def _living(self) -> Session:
         if self._session is None or self._session.ended:

@@ -111,7 +111,7 @@ class Kernel:
     """
 
     def __init__(self, channel: socket.socket) -> None:
-        self._channel = channel
+        self._channel, self._fd = channel, channel.fileno()
         self._pid = os.getpid()
         self._count = 0
         self._picture = b""  # the last one
@@ -119,7 +119,7 @@ class Kernel:
         self._shown: Any = None  # the figure that is to be seen
         self._operations: dict[str, Callable[..., dict[str, Any]]] = {
             "run": self.run, "call": self.call, "forget": self.forget, "picture": self.picture,
-            "snapshot": self.snapshot,
+            "snapshot": self.snapshot, "hold": self.hold,
         }  # fmt: skip
         sys.argv = [""]
         sys.path[:] = ["", *(entry for entry in sys.path if entry)]
@@ -248,6 +248,35 @@ class Kernel:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         return {"data": data[:MAX_FRAME]}
+
+    def hold(self, fds: list[int], cwd: str = "") -> dict[str, Any]:
+        """Fork: this process goes on, and its copy serves the socket ``fds[0]``, standing where this does.
+
+        The copy answers once on that socket, with its pid. It is no child of this one, which need not wait for it.
+
+        Args:
+            fds: the copy's socket.
+            cwd: the copy's working folder; this one's if "". Its own may have been removed and made again.
+        """
+        random = sys.modules.get("random")
+        state = random.getstate() if random is not None else None  # Python seeds it anew in a fork
+        folder = cwd or os.getcwd()
+        between = os.fork()
+        if between:
+            os.close(fds[0])
+            os.waitpid(between, 0)
+            return {"cwd": folder}
+        if os.fork():
+            os._exit(0)
+        os.chdir(folder)
+        self._channel.detach()
+        os.dup2(fds[0], self._fd)
+        os.close(fds[0])
+        self._channel = socket.socket(fileno=self._fd)
+        self._pid = os.getpid()
+        if random is not None:
+            random.setstate(state)
+        return {"held": self._pid}
 
 
 def _render(figure: Any) -> bytes:

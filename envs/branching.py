@@ -1,0 +1,142 @@
+"""States of wrapped environments: what wrappers keep of an episode is saved and restored with it."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import gymnasium
+
+from deskgym.envs.errors import StateError
+from deskgym.envs.states import Copier, SavedState
+
+if TYPE_CHECKING:
+    from deskgym.envs.machine_env import MachineEnv
+
+E = TypeVar("E", bound=gymnasium.Env[Any, Any])
+
+_FIXED = frozenset({
+    "env", "inner", "desktop", "spec", "_cached_spec", "_saved_kwargs", "_action_space", "_observation_space",
+    "action_space", "observation_space", "_metadata", "metadata",
+})  # fmt: skip
+"""Attributes of wrappers that say what they wrap, and keep nothing of an episode."""
+
+
+def save(env: gymnasium.Env[Any, Any], observation: Any) -> SavedState:
+    """The episode as it is now, with what wrappers keep of it.
+
+    Args:
+        env: a ``MachineEnv``, wrapped or not.
+        observation: what ``env`` gave last.
+
+    Raises:
+        StateError: a wrapper keeps what cannot be copied; the message names it.
+        ResetNeeded, MachineError: see ``MachineEnv.save_state``.
+    """
+    base, layers = _taken_apart(env)
+    copier = _copier(base, layers)
+    kept: list[bytes] = []
+    for layer in layers:
+        try:
+            kept.append(copier.pack(_memory(layer)))
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise StateError(f"{type(layer).__name__} keeps what cannot be copied ({what})") from error
+    state = base.save_state()
+    state.layers, state.observation = tuple(kept), copy.deepcopy(observation)
+    return state
+
+
+def restore(
+    env: gymnasium.Env[Any, Any], state: SavedState, *, strict: bool = True, seed: int | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Be where a state was saved, wrappers too.
+
+    Args:
+        env: with the same wrappers as that which it was saved of.
+        state: what ``save`` gave.
+        strict: see ``MachineEnv.restore_state``.
+        seed: see ``MachineEnv.restore_state``.
+
+    Returns:
+        The observation that was given last when it was saved, and the info of the restoring.
+
+    Raises:
+        StateError: the wrappers are others; and see ``MachineEnv.restore_state``, as for other errors.
+    """
+    base, layers = _taken_apart(env)
+    if not isinstance(state, SavedState):
+        raise StateError(f"a state is what save_state() gives, got {state!r}")
+    state.check(base._fits())
+    if state.layers is None:
+        raise StateError("the state was saved of the environment without its wrappers: env.unwrapped restores it")
+    if len(state.layers) != len(layers):
+        names = [type(layer).__name__ for layer in layers]
+        raise StateError(f"the state was saved with {len(state.layers)} wrappers, and here are {names}")
+    observation, info = env.reset(
+        seed=seed, options={"state": state, "strict": strict}
+    )  # each wrapper begins an episode, and is then told of another one
+    copier = _copier(base, layers)
+    for layer, kept in zip(layers, state.layers, strict=True):
+        kind, memory = copier.unpack(kept)
+        if kind != type(layer).__name__:
+            base.episodes.over = True
+            raise StateError(f"the state was saved with {kind} where {type(layer).__name__} is")
+        vars(layer).update(memory)
+    seen_again = not info.get("restored", {}).get("differs")
+    return (copy.deepcopy(state.observation) if seen_again else observation), info
+
+
+def fork(env: E, n: int, observation: Any, *, strict: bool = True) -> list[E]:
+    """Environments that stand where this one does, wrappers too; see ``MachineEnv.fork``."""
+    with save(env, observation) as state:
+        return fork_from(env, n, lambda one: restore(one, state, strict=strict))
+
+
+def fork_from(env: E, n: int, restore_one: Callable[[E], object]) -> list[E]:
+    """``n`` environments made with the same arguments, each restored; several at once.
+
+    Raises:
+        ValueError: ``n`` is no number from 1 up.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"fork({n!r}); legal is a number from 1 up")
+    envs: list[E] = []
+    try:
+        for _ in range(n):
+            envs.append(copy.deepcopy(env))
+            envs[-1].unwrapped.spec = env.unwrapped.spec
+        with ThreadPoolExecutor(min(n, os.cpu_count() or 1)) as threads:
+            for done in [threads.submit(restore_one, one) for one in envs]:
+                done.result()
+        return envs
+    except BaseException:
+        for one in envs:
+            with suppress(Exception):
+                one.close()
+        raise
+
+
+def _taken_apart(env: gymnasium.Env[Any, Any]) -> tuple[MachineEnv, list[gymnasium.Wrapper[Any, Any, Any, Any]]]:
+    """The environment inside, and the wrappers around it, the outermost first."""
+    layers = []
+    while isinstance(env, gymnasium.Wrapper):
+        layers.append(env)
+        env = env.env
+    if not hasattr(env, "save_state"):
+        raise TypeError(f"states are saved of deskgym's environments, got {type(env).__name__}")
+    return env, layers  # type: ignore[return-value]
+
+
+def _copier(base: MachineEnv, layers: list[gymnasium.Wrapper[Any, Any, Any, Any]]) -> Copier:
+    return Copier([*base.made_of(), *layers])
+
+
+def _memory(layer: gymnasium.Wrapper[Any, Any, Any, Any]) -> tuple[str, dict[str, Any]]:
+    """What a wrapper keeps of an episode: all its attributes, but for what it is made of."""
+    out = _FIXED | getattr(layer, "not_saved", frozenset())
+    return type(layer).__name__, {name: value for name, value in vars(layer).items() if name not in out}
