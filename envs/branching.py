@@ -42,7 +42,8 @@ def save(env: gymnasium.Env[Any, Any], observation: Any) -> SavedState:
     kept: list[bytes] = []
     for layer in layers:
         try:
-            kept.append(copier.pack(_memory(layer)))
+            memory = layer.memory() if _is_own(layer) else kept_by(layer)  # type: ignore[attr-defined]
+            kept.append(copier.pack((type(layer).__name__, memory)))
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise StateError(f"{type(layer).__name__} keeps what cannot be copied ({what})") from error
@@ -86,7 +87,7 @@ def restore(
         if kind != type(layer).__name__:
             base.episodes.over = True
             raise StateError(f"the state was saved with {kind} where {type(layer).__name__} is")
-        vars(layer).update(memory)
+        layer.recall(memory) if _is_own(layer) else vars(layer).update(memory)  # type: ignore[attr-defined]
     seen_again = not info.get("restored", {}).get("differs")
     return (copy.deepcopy(state.observation) if seen_again else observation), info
 
@@ -136,7 +137,11 @@ def _copier(base: MachineEnv, layers: list[gymnasium.Wrapper[Any, Any, Any, Any]
     return Copier([*base.made_of(), *layers])
 
 
-def _memory(layer: gymnasium.Wrapper[Any, Any, Any, Any]) -> tuple[str, dict[str, Any]]:
-    """What a wrapper keeps of an episode: all its attributes, but for what it is made of."""
-    out = _FIXED | getattr(layer, "not_saved", frozenset())
-    return type(layer).__name__, {name: value for name, value in vars(layer).items() if name not in out}
+def _is_own(layer: gymnasium.Wrapper[Any, Any, Any, Any]) -> bool:
+    """Whether it says itself what it keeps of an episode."""
+    return hasattr(type(layer), "recall")
+
+
+def kept_by(layer: gymnasium.Wrapper[Any, Any, Any, Any], *others: str) -> dict[str, Any]:
+    """A wrapper's attributes, without those that say what it wraps, and without these others."""
+    return {name: value for name, value in vars(layer).items() if name not in _FIXED and name not in others}

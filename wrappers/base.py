@@ -12,12 +12,14 @@ Three rules let them be put around each other in any order:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import gymnasium
 from gymnasium import spaces
 
+from deskgym.envs.branching import kept_by
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import near
 from deskgym.envs.machine_env import MachineEnv
@@ -54,6 +56,14 @@ class MachineWrapper(
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._saved_kwargs), (self.env,)
+
+    def memory(self) -> dict[str, Any]:
+        """What it keeps of an episode, for a saved state: all its attributes, but for what it is made of."""
+        return kept_by(self)
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Keep what ``memory`` gave, of a state that has just been restored: ``reset`` was called before."""
+        vars(self).update(memory)
 
 
 class DesktopWrapper(MachineWrapper):

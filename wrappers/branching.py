@@ -29,8 +29,6 @@ class Branching(MachineWrapper):
         ...     one.close()
     """
 
-    not_saved = frozenset({"_observation"})
-
     @checked
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any]) -> None:
         super().__init__(env)
@@ -51,6 +49,10 @@ class Branching(MachineWrapper):
         step = self.env.step(action)
         self._observation = step[0]
         return step
+
+    def memory(self) -> dict[str, Any]:
+        """Nothing: another one around it gives what was observed."""
+        return {}
 
     def save_state(self) -> SavedState:
         """The episode as it is now, wrappers included; see ``MachineEnv.save_state``.

@@ -18,6 +18,7 @@ from deskgym.datasets.computer_actions import ActionStore
 from deskgym.datasets.episode import Episode, jsonable
 from deskgym.datasets.minari_export import write_dataset
 from deskgym.datasets.spaces import cast
+from deskgym.envs.branching import kept_by
 from deskgym.envs.episode import TaskLike
 from deskgym.envs.errors import ActionError
 from deskgym.envs.options import checked
@@ -105,6 +106,10 @@ class EpisodeCollector(DesktopWrapper):
                     self.episodes.append(episode)
                 self._episode = None
         return observation, float(reward), terminated, truncated, info
+
+    def memory(self) -> dict[str, Any]:
+        """The present episode; those that have ended stay as they are."""
+        return kept_by(self, "episodes")
 
     def _joined(self, action: Any) -> Any:
         """The three parts of a discrete action as the number that a ``JointDiscrete`` has for them."""

@@ -156,6 +156,7 @@ class SharedWorker(Worker):
 
     def show(self, observation: Any) -> None:
         """Write an observation into the memory, but for a frame that is there already."""
+        super().show(observation)
         self._observations.write(self._index, observation)
 
     def keep(self, observation: Any) -> Any:

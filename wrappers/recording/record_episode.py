@@ -76,6 +76,7 @@ class RecordEpisode(MachineWrapper):
         self._writer: RecordingWriter | None = None
         self._steps = 0
         self._asked = ""
+        self._begun: dict[str, Any] = {}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -86,10 +87,21 @@ class RecordEpisode(MachineWrapper):
         assert self.inner.task is not None  # reset has drawn it
         self.episode_folder = _new_folder(self.folder, self.inner.task.id)
         self._writer = RecordingWriter(self.episode_folder)
-        self._writer.file(META, self._meta(seed, options))
-        self._steps, self._asked = 0, ""
-        self._record(observation, info, {"step": 0})
+        self._begun = self._meta(seed, options)
+        self._writer.file(META, self._begun)
+        self._steps, self._asked = int(info.get("step", 0)), ""
+        self._record(observation, info, {"step": self._steps})
         return observation, info
+
+    def memory(self) -> dict[str, Any]:
+        """Which recording this is, and its step; a restored episode gets a recording of its own."""
+        return {"of": self.episode_folder.name if self.episode_folder else "", "step": self._steps}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Tell the new recording where it branches off."""
+        if self._writer is not None:
+            self._begun["branch"] = {"of": memory["of"], "step": memory["step"]}
+            self._writer.file(META, self._begun)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Step the env, and record the step."""
@@ -205,7 +217,7 @@ class RecordEpisode(MachineWrapper):
                 **documents,
             },
             "seed": seed,
-            "options": options,
+            "options": {**options, "state": repr(options["state"])} if options and "state" in options else options,
             **self.inner.describe(),
             "wrappers": [wrapper.name for wrapper in inner.additional_wrappers] if inner else [],
             "env_id": spec.id if spec else None,

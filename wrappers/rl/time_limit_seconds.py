@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -54,6 +55,14 @@ class TimeLimitSeconds(DesktopWrapper):
         observation, info = self.env.reset(seed=seed, options=options)
         self._deadline = time.monotonic() + self.seconds
         return observation, {**info, "time_left": self.seconds}
+
+    def memory(self) -> dict[str, Any]:
+        """The seconds that are left: a saved state costs none."""
+        return {"left": self._deadline - time.monotonic()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """The time runs on from there."""
+        self._deadline = time.monotonic() + memory["left"]
 
     def step(self, action: Any) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
         """Step; when the time is up, end the episode and evaluate it."""
