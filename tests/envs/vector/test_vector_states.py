@@ -60,7 +60,7 @@ def test_a_state_is_kept_by_its_worker_until_it_is_dropped(envs):
 
 
 def test_slots_whose_episode_is_over_are_filled_too(envs):
-    *_, = envs.step([CLICK, DONE, DONE])
+    (*_,) = envs.step([CLICK, DONE, DONE])
     envs.fork(0, [1])
     _, _, terminated, _, infos = envs.step([CLICK, CLICK, CLICK])
     assert not terminated.any()
