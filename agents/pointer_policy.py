@@ -25,7 +25,10 @@ SHARPNESS = 8.0
 """Hashed texts that share a word or two have a product of about 0.3: this makes it a difference that can be seen."""
 
 KINDS = 4
-"""Numbers that are kept of a text itself: enough to tell sorts of texts apart, too few to learn them by heart."""
+"""Numbers that are kept of an element's text: enough to tell sorts of texts apart, too few to learn them by heart."""
+
+BLUR = 0.5
+"""How often an argument's sort is hidden where a network learns from demonstrations."""
 
 TRUST = 2.0
 """The weight of agreement in an untrained net."""
@@ -42,8 +45,9 @@ class PointerNet(nn.Module):
 
     An element is seen by its states, place and role, by its agreement with the instruction (the product of the hashed
     texts; that of the element which agrees most is told to all), and by how far it shows an argument that is wanted. An
-    argument is seen in the same way. Of a text itself only ``KINDS`` numbers are kept: with more, the few episodes that
-    a desktop gives teach the net names by heart, and what it says of unseen ones is noise. Verbs are scored from the
+    argument is seen by its agreement, by whether the screen shows it, and by one number of its own, its sort. Of an
+    element's text ``KINDS`` numbers are kept. With more, the few episodes that a desktop gives teach the net names by
+    heart, and what it says of unseen ones is noise. Verbs are scored from the
     pooled elements and arguments, and from what is still wanted. An action's logit is the sum of its verb's, its
     target's and its argument's score, to which is added how far the instruction names them and the screen does not show
     them yet: so an untrained net tries what is named first, and not again.
@@ -54,6 +58,9 @@ class PointerNet(nn.Module):
         rows: elements in the observation.
         arguments: arguments in the vocabulary.
         width: of the embeddings and hidden layers.
+
+    Attributes:
+        blur: how often an argument's sort is hidden: 0, or ``BLUR`` while it learns from demonstrations.
     """
 
     def __init__(
@@ -67,7 +74,9 @@ class PointerNet(nn.Module):
         self.kind = nn.Linear(ngrams, KINDS, bias=False)
         self.ask = nn.Linear(ngrams, KINDS, bias=False)
         self.element = _mlp(states + 2 * KINDS + 3, width)
-        self.argument = _mlp(2 * KINDS + 3, width)
+        self.sort = nn.Linear(ngrams, 1, bias=False)
+        self.blur = 0.0
+        self.argument = _mlp(4, width)
         self.context = _mlp(KINDS + 2 * width + 3, width)
         self.verb = nn.Linear(width, verbs)
         self.agreement = nn.Parameter(torch.full((3, verbs), TRUST / PACE))
@@ -117,8 +126,10 @@ class PointerNet(nn.Module):
         done = SHARPNESS * (2 * repeats.amax(1)[..., None] - 1).clamp(min=0)
         sort = SHARPNESS * self.kind(texts)
         elements = self.element(torch.cat((states, sort, _beside(asked, texts), named, named - most_named, shown), -1))
-        sort = SHARPNESS * self.kind(words)
-        arguments = self.argument(torch.cat((sort, _beside(asked, words), wanted, wanted - most_wanted, done), -1))
+        sort = SHARPNESS * self.sort(words)
+        if self.blur:
+            sort = sort * (torch.rand(batch, 1, 1) >= self.blur)
+        arguments = self.argument(torch.cat((sort, wanted, wanted - most_wanted, done), -1))
         here = states[..., :1]  # padding rows take no part in the pooling
         pooled = (elements * here).amax(1)
         left = (wanted - done).amax(1)

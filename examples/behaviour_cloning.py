@@ -30,7 +30,7 @@ from torch.nn.functional import cross_entropy
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import Agent, RandomAgent
-from deskgym.agents.pointer_policy import READS, PointerNet
+from deskgym.agents.pointer_policy import BLUR, READS, PointerNet
 from deskgym.agents.rollout import rollout
 from deskgym.datasets import collect_demos, episodes_of
 from deskgym.datasets.demos import DemoFolder, write_demos
@@ -56,7 +56,7 @@ def make_env(tasks: str, split: str) -> gym.Env[Any, Any]:
         max_elements=96,
         discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0], "max_arguments": 16},
     )
-    return FlatForSB3(JointDiscrete(env), ngrams=512)
+    return FlatForSB3(JointDiscrete(env), ngrams=2048)
 
 
 # --- demonstrations
@@ -101,6 +101,7 @@ def train(net: PointerNet, dataset: minari.MinariDataset, epochs: int, seed: int
     done = torch.tensor([int(action) for _, _, action in steps])
     optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-2)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
+    net.blur = BLUR
     for _ in track(range(epochs), "training"):
         for batch in torch.randperm(len(done)).split(16):
             logits, _ = net({name: part[batch] for name, part in seen.items()})
@@ -110,6 +111,7 @@ def train(net: PointerNet, dataset: minari.MinariDataset, epochs: int, seed: int
             torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
             optimizer.step()
         schedule.step()
+    net.blur = 0.0
     with torch.no_grad():
         chosen = net(seen)[0].masked_fill(~able, -torch.inf).argmax(1)
         return float((chosen == done).float().mean())

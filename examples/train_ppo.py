@@ -35,7 +35,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import OracleAgent
 from deskgym.agents.base import judge
-from deskgym.agents.pointer_policy import READS, PointerPolicy, pointer_options
+from deskgym.agents.pointer_policy import BLUR, READS, PointerPolicy, pointer_options
 from deskgym.task_suites.table_analysis.metrics import wilson
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
@@ -174,11 +174,14 @@ class Demonstrations:
 
     def epoch(self, policy: Any, optimizer: torch.optim.Optimizer, masks: bool, size: int = 64) -> None:
         """One pass over all of it. Training goes on with one per update, so that nothing of it is unlearned."""
+        net = policy.mlp_extractor.net
+        net.blur = BLUR
         for rows in torch.randperm(len(self.actions)).split(size):
             optimizer.zero_grad()
             self.loss(policy, rows, masks).backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), PPO["max_grad_norm"])
             optimizer.step()
+        net.blur = 0.0
 
 
 # --- training
@@ -435,7 +438,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=LADDER, help="tasks, in order")
     parser.add_argument("--envs", type=int, default=8, help="desktops at once")
     parser.add_argument("--demonstrations", type=int, default=24, help="of each task, played by its oracle; 0: none")
-    parser.add_argument("--minutes", type=float, default=17, help="of training, at most")
+    parser.add_argument("--minutes", type=float, default=15, help="of training, at most")
     parser.add_argument("--ablation-minutes", type=float, default=2, help="of training without masks")
     parser.add_argument("--no-ablation", action="store_true")
     parser.add_argument(

@@ -284,6 +284,7 @@
     $("turns").replaceChildren(turns[index].content.cloneNode(true));
     $("foot").replaceChildren(feet[index].content.cloneNode(true));
     rows.forEach((row, k) => row.classList.toggle("on", k === index));
+    for (const lane of document.querySelectorAll("#tree a")) lane.classList.toggle("on", lane.dataset.number === String(index + 1));
     const hasSteps = episode.steps.length > 0;
     $("player").hidden = !hasSteps;
     if (!hasSteps) return;

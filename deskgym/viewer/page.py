@@ -26,6 +26,7 @@ from deskgym.viewer.highlight import tokens
 from deskgym.viewer.marks import Pointer, caption, clicked_on, source_text
 from deskgym.viewer.model_turns import asked_at
 from deskgym.viewer.page_turns import turns
+from deskgym.viewer.tree import tree_of
 from deskgym.wrappers.recording.recording import Recording, RecordingError
 
 _OUTER = ("parse", "act", "evaluate", "fault", "record")  # of a step
@@ -80,8 +81,10 @@ def write_pair(left: Recording, right: Recording, out: Path) -> int:
 
 def _page(recordings: Sequence[Recording], done: Callable[[], object]) -> TemplateStream:
     """The page with a list of episodes."""
+    summaries = [_made(recording, _summary) for recording in recordings]
     return page_environment().get_template("page.html").stream(
-        summaries=[_made(recording, _summary) for recording in recordings],
+        summaries=summaries,
+        tree=tree_of(summaries),
         episodes=_episodes(recordings, done),
         version=__version__,
         **_inline("page"),
@@ -230,6 +233,7 @@ def _summary(recording: Recording) -> dict[str, Any]:
         ],
         "notes": list(map(str, verdict.get("notes", ()))),
         "folder": recording.folder.name,
+        "branch": (str(branch["of"]), int(branch["step"])) if (branch := recording.meta.get("branch")) else None,
     }
 
 
@@ -251,6 +255,7 @@ def _facts(recording: Recording) -> list[tuple[str, str]]:
         ("model", _model_use(recording)),
         ("reset", _reset_time(recording) if recording.is_conversation else ""),
         ("started", meta.get("started")),
+        ("branches off", "of {of} at step {step}".format(**branch) if (branch := meta.get("branch")) else ""),
         ("versions", ", ".join(f"{name} {number}" for name, number in (meta.get("versions") or {}).items())),
         ("recording", recording.folder.name),
     ]
