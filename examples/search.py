@@ -1,11 +1,11 @@
-"""Search on a running desktop: where a policy errs, go back to the step it was least sure of, and do what it held next best.
+"""Search on a running desktop: where a policy errs, go back to where it was least sure, and try what it held next best.
 
     python examples/train_ppo.py                              # makes the policy, in out/ppo
     python examples/search.py                                 # tries it alone, n times from the start, and with search
     python examples/search.py --record out/search && deskgym view out/search --open    # the tree
 
-Reads top to bottom: the env, the policy, the three ways, the table. The judge is the task's own evaluator, so this finds
-solutions to learn from (of tasks that the policy does not solve yet), and is no way to be measured by a benchmark.
+Reads top to bottom: the env, the policy, the three ways, the table. The judge is the task's own evaluator, so this
+finds solutions to learn from, of tasks that the policy does not solve yet, and is no way to be measured by a benchmark.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def best_of(env: Branching, policy: Policy, task: str, seed: int, args: argparse
 
 
 def search(env: Branching, policy: Policy, task: str, seed: int, args: argparse.Namespace) -> Played:
-    """Best first: an idea is an action in a saved state, and as good as the policy finds all that led there, together."""
+    """Best first: an idea is an action in a saved state, and as good as the policy finds all that led there."""
     start, order = time.monotonic(), itertools.count()
     observation, _ = env.reset(seed=seed, options={"task": task, "split": "test"})
     ideas: list[tuple[float, int, SavedState, int]] = []
