@@ -298,19 +298,28 @@ class DesktopEnv(MachineEnv):
         deadline = Deadline(SAME_AGAIN, self.machine.slowness)
         while differs and not deadline.over:
             differs = state.seen.differs(self._look_once(rest=True))
+        seen = self.observer.elements
         self._act((), None)
         self.observer.feedback = feedback
+        if not differs and self.observer.reads_elements:
+            self._see(seen)  # in the order of then: an action that names one by its number still does
         return self._observe(), differs
 
     def _kept_parts(self) -> dict[str, Any]:
         observer = self.observer
-        return {"feedback": observer.feedback, "instruction": observer.instruction, "report": self._report}
+        seen = observer.elements
+        return {
+            "feedback": observer.feedback,
+            "instruction": observer.instruction,
+            "report": self._report,
+            "elements": (seen.rows, seen.texts, seen.cut),
+        }
 
     def _take_parts(self, parts: Mapping[str, Any]) -> None:
         task = self.episodes.current
         self.observer.vocabulary, self.observer.context = self._vocabulary(task), context_of(task)
         self.observer.feedback, self.observer.instruction = parts["feedback"], parts["instruction"]
-        self._report = parts["report"]
+        self._report, self.observer.elements = parts["report"], Elements(*parts["elements"])
 
     def _begin_again(self, task: TaskLike) -> None:
         self._begin(task)

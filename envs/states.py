@@ -18,6 +18,7 @@ import socket
 import time
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
 Way = Literal["snapshot", "process", "replay"]
 
-DIFFERENT_PIXELS = 0.002
-"""The share of a screen that may differ where two are called the same: a text cursor blinks."""
+DIFFERENT_PIXELS = 0.002, 0.1
+"""The share of a screen that may differ where two are called the same: without elements (a text cursor blinks), and
+where all elements are equal (KAlgebra draws each plot in a colour of its own)."""
 
 _numbers = itertools.count(1)
 
@@ -68,7 +70,7 @@ class Seen:
     Attributes:
         shape: of the frame; empty where there is no screen.
         frame: uint8 RGB, compressed; a screen of one colour takes a few bytes.
-        rows: places, roles and texts of the accessible elements.
+        rows: places, roles and texts of the accessible elements; their order is a program's whim.
     """
 
     shape: tuple[int, ...] = ()
@@ -88,15 +90,14 @@ class Seen:
 
     def differs(self, other: Seen) -> str:
         """What is otherwise there, in words; "" where they are the same."""
-        if self.rows != other.rows:
-            pairs = itertools.zip_longest(self.rows, other.rows)
-            before, now = next((one, two) for one, two in pairs if one != two)
-            return f"{_words(now)} where {_words(before)} was"
+        gone, new = Counter(self.rows) - Counter(other.rows), Counter(other.rows) - Counter(self.rows)
+        if gone or new:
+            return f"{_words(next(iter(new), None))} where {_words(next(iter(gone), None))} was"
         if self.shape != other.shape:
             return f"a screen of {other.shape} where one of {self.shape} was"
         if self.shape and self.frame != other.frame:
             share = float((self._pixels() != other._pixels()).any(axis=-1).mean())
-            if share > DIFFERENT_PIXELS:
+            if share > DIFFERENT_PIXELS[bool(self.rows)]:
                 return f"{share:.2%} of the screen's pixels"
         return ""
 

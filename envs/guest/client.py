@@ -36,6 +36,7 @@ class GuestClient:
     Attributes:
         lost: why the guest is lost, or None while it is well.
         touched: it was asked for more than kernels, which leave nothing behind.
+        ran_code: the agent's code has run, or something was connected from outside.
         screen: a socket to the screen that the guest acts on, or None; no answer is waited for when that has ended.
     """
 
@@ -45,7 +46,7 @@ class GuestClient:
     def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:
         self.slowness = slowness
         self.lost: str | None = None
-        self.touched = False
+        self.touched = self.ran_code = False
         self.screen: socket.socket | None = None
         self._sock = sock
         self._lock = threading.RLock()
@@ -106,6 +107,7 @@ class GuestClient:
         if self.lost:
             raise GuestLost(f"the guest is lost: {self.lost}")
         self.touched = self.touched or not (method in ("hello", "wake") or method.startswith("kernel_"))
+        self.ran_code |= bool(params.get("code")) or method in ("code", "relay") or method.startswith("kernel_")
         deadline = time.monotonic() + timeout + self._stretch(params)
         self._number += 1
         frame = pack({"id": self._number, "method": method, "params": params})

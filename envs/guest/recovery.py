@@ -41,6 +41,10 @@ class Recovery:
             self._windows = [w for w in self._desktop.screen.windows.all() if w["type"] == "normal"]
             self._programs.agent_begins()
 
+    def forget(self) -> None:
+        """Another episode begins: what the agent found in this one is of no use."""
+        self._windows = None
+
     def _free_server(self, waited: float) -> None:
         """The X server does not answer: if it rests meanwhile, somebody has grabbed it.
 
@@ -57,12 +61,12 @@ class Recovery:
         answer = self._programs.end_others(desktop)
         if desktop.manager is not None:
             desktop.screen.connection.ensure()
-            self._end_clients()
+            self.end_clients()
             await desktop.keep_managed()
             await self._show()
         return answer
 
-    def _end_clients(self) -> None:
+    def end_clients(self) -> None:
         """Close all connections to X that are no program's that may live: some windows outlive their makers."""
         x = self._desktop.screen.connection
         allowed = {0, 1, os.getpid(), *self._desktop.own}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from deskgym.envs.guest.kernel.kernels import Kernels
     from deskgym.envs.guest.recovery import Recovery
     from deskgym.envs.guest.relay import Relay
+    from deskgym.envs.guest.standing import Standing
 
 COMPANION_METHODS = (
     "start", "state", "stop", "clear", "link", "quiet", "freeze", "roll_back", "fingerprint", "query", "execute",
@@ -55,6 +56,7 @@ class Server:
         self._programs = Programs(config, self._reaper, self._commands)
         self._desktop: Desktop | None = None
         self._recovery: Recovery
+        self._standing: Standing | None = None
         self._kernels: Kernels | None = None
         self._companion: CompanionMethods | None = None
         self._relay: Relay | None = None
@@ -88,6 +90,8 @@ class Server:
             "table": self._on_desktop(performer.read_table),
             "document": self._on_desktop(performer.read_document),
             "wait_change": self._on_desktop(performer.wait_change),
+            "stand": self._on_desktop(self._stand),
+            "clear": self._on_desktop(self._clear),
             "release": self._on_desktop(lambda desktop: desktop.screen.release()),
             "windows": self._on_desktop(lambda desktop: {"windows": desktop.screen.windows.all()}),
             "wait_window": self._on_desktop(_wait_window),
@@ -125,6 +129,19 @@ class Server:
         from deskgym.envs.guest.x11.extents import find_extent
 
         return {**about, "extent": find_extent(desktop.server.framebuffer)}
+
+    async def _stand(self, desktop: Desktop) -> dict[str, Any]:
+        """Take in how the desktop is, before any program runs in it."""
+        from deskgym.envs.guest.standing import Standing
+
+        self._standing = Standing(self._config, desktop, self._programs, self._recovery)
+        return await self._standing.begin()
+
+    async def _clear(self, desktop: Desktop) -> dict[str, Any]:
+        """Clear the desktop of an episode; ``why`` it cannot be, or "". Raises LookupError before ``stand``."""
+        if self._standing is None:
+            raise LookupError("nobody knows how the desktop was: call 'stand' first")
+        return await self._standing.clear()
 
     def _make_desktop(self) -> Desktop:
         if not self._config.attached:

@@ -188,6 +188,11 @@ class Machine(ABC):
         return False
 
     @property
+    def reusable(self) -> bool:
+        """Whether ``restore(None)`` of it may keep its desktop, so that it is worth keeping."""
+        return False
+
+    @property
     @abstractmethod
     def guest(self) -> GuestClient:
         """The connection to the guest; MachineError before ``start``."""

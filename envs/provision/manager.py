@@ -169,7 +169,7 @@ class MachineManager:
             self.machine.stop()
             raise
         if ready is not None:
-            if self.machine.untouched:
+            if self.machine.untouched or self.machine.reusable:
                 self._spares.append(self.machine)  # the next one to be prepared
             else:
                 self.pool.retire(self.machine)

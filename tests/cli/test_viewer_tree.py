@@ -14,7 +14,7 @@ CLICK = {"action": "click", "x": 70, "y": 40}
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """An episode of four steps, two that branch off after its first and second, one of the latter's, and another task's."""
+    """An episode of four steps, two that branch off after its first and second, one of the latter's, and another."""
     folder = tmp_path_factory.mktemp("tree")
     env = Branching(RecordEpisode(DesktopEnv(FakeSource(), machine="fake", screen_size=(160, 120)), folder))
     env.reset(seed=1)

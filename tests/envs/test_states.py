@@ -347,5 +347,10 @@ def test_screens_are_compared_with_some_patience():
     seen = Seen.picture(frame)
     assert seen.differs(Seen.picture(cursor)) == "" == seen.differs(seen)
     assert "50.00%" in seen.differs(Seen.picture(window))
+    frame[:8] = 255
+    assert "8.00%" in seen.differs(Seen.picture(frame))
+    rows = ((1, 2, "button", "OK"),)
+    assert Seen.picture(frame * 0, rows).differs(Seen.picture(frame, rows)) == ""
+    assert "50.00%" in Seen.picture(frame * 0, rows).differs(Seen.picture(window, rows))
     assert "a screen of" in seen.differs(Seen.picture(frame[:50]))
     assert "nothing where 1 2 button OK was" in Seen(rows=((1, 2, "button", "OK"),)).differs(Seen())

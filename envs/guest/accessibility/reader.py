@@ -86,6 +86,11 @@ class AccessibilityReader(Hands):
         """How many D-Bus calls have been made so far."""
         return self._bus.calls
 
+    @property
+    def bus(self) -> Bus:
+        """The accessibility bus."""
+        return self._bus
+
     async def connect(self) -> None:
         """Connect to the bus and ask for the events that say what has changed.
 

@@ -83,7 +83,7 @@ class SessionCleanup:
         found = [path for path, _ in _written() ^ self._written]
         for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
             found += _owned(place, self._config.uid)
-        return found + [f"{kind} {number}" for kind in _IPC for number in _ipc(kind, self._config.uid)]
+        return found + ipc_of(self._config.uid)
 
     def remove(self, kept: frozenset[str] = frozenset()) -> None:
         """Remove all that sessions left, but for some folders beside theirs.
@@ -97,7 +97,7 @@ class SessionCleanup:
         if self._config.uid is not None:
             for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
                 left += _clear(place, self._config.uid)
-            left += _clear_ipc(self._config.uid)
+            left += clear_ipc(self._config.uid)
             left += [path for path, _ in _written() ^ self._written]
         if left:
             raise KernelFailed(f"a session left what cannot be removed: {left[:5]}")
@@ -156,7 +156,7 @@ def _written() -> set[tuple[str, int]]:
     return found
 
 
-def _clear_ipc(uid: int) -> list[str]:
+def clear_ipc(uid: int) -> list[str]:
     """Remove a user's System V objects; gives those that could not be."""
     libc: ctypes.CDLL | None = None
     left = []
@@ -173,6 +173,11 @@ def _clear_ipc(uid: int) -> list[str]:
             os.seteuid(0)
         left += [f"{kind} {number}" for number in _ipc(kind, uid)]
     return left
+
+
+def ipc_of(uid: int) -> list[str]:
+    """A user's System V objects."""
+    return [f"{kind} {number}" for kind in _IPC for number in _ipc(kind, uid)]
 
 
 def _ipc(kind: str, uid: int) -> list[int]:

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.guest import landlock
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 START_TIMEOUT = 20.0  # seconds
 STOP_TIMEOUT = 20.0
 FOLDER_TIMEOUT = 20.0
+CLEARING = 15.0
+REUSES = 100
+"""Episodes that one desktop is kept for at most: whatever nobody thought of ends then."""
 FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
 LOG_SIZE = 1 << 16
 
@@ -60,6 +63,13 @@ class SandboxMachine(Machine):
         config: what it may have.
         runtime: the OCI runtime: ``"runc"`` or ``"crun"``.
         hide: more folders and files of the host, below /usr, /etc or /opt, that it must not see.
+        reuse: where the agent's code has not run, a fresh start clears the desktop of what did, compares it with how it
+            began, and keeps it, up to ``REUSES`` times; for tasks whose programs let nobody run code. See
+            ``docs/sandbox.md``.
+
+    Attributes:
+        reused: how many fresh starts kept the desktop.
+        not_reused: why the last one did not, or "".
 
     Example:
         >>> with SandboxMachine(MachineConfig(screen_size=None)) as machine:  # doctest: +SKIP
@@ -74,9 +84,16 @@ class SandboxMachine(Machine):
 
     @checked
     def __init__(
-        self, config: MachineConfig | None = None, *, runtime: str = "runc", hide: Sequence[str | Path] = ()
+        self,
+        config: MachineConfig | None = None,
+        *,
+        runtime: str = "runc",
+        hide: Sequence[str | Path] = (),
+        reuse: bool = False,
     ) -> None:
         super().__init__(config)
+        self.reuse, self.reused, self.not_reused = reuse, 0, ""
+        self._uses = 0  # of the desktop that there is
         self.enforces = _enforced()
         self.runtime = runtime
         self._hide = tuple(hide)
@@ -168,6 +185,9 @@ class SandboxMachine(Machine):
 
             self._display = X11Display.start(self._guest, self.config.screen_size, self.config.glx)
             live.publish(self, init=self._started.pid)
+            self._uses = 0
+            if self.reuse:
+                self._guest.call("stand", CLEARING)
 
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""
@@ -256,6 +276,8 @@ class SandboxMachine(Machine):
         """Return to the snapshot, or to a fresh start; see ``Machine.restore``."""
         if snapshot is None and self.untouched and close_kernels(self.guest):
             return
+        if snapshot is None and self.reuse and self.alive and self._clear():
+            return
         below = None if snapshot is None else snapshots.folder_of(snapshot)
         layers = self.config.layers if snapshot is None else snapshot.layers
         self.stop()
@@ -267,6 +289,37 @@ class SandboxMachine(Machine):
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def reusable(self) -> bool:
+        """See ``Machine.reusable``."""
+        return self.reuse and self.alive and not self._stands_in_the_way()
+
+    def _stands_in_the_way(self) -> str:
+        """Why the desktop cannot be kept for another episode, as far as that is known without a look at it."""
+        if self.config.screen_size is None:
+            return "there is no desktop"
+        if self._guest is None or self._guest.ran_code:
+            return "the agent's code has run"
+        if self._below is not None or self._shared or self.companions or self.config.clock is not None:
+            return "it has files, folders, services or a time of its own"
+        return f"it was reused {REUSES} times" if self._uses >= REUSES else ""
+
+    def _clear(self) -> bool:
+        """Clear the desktop of an episode; whether it is as it was when it began."""
+        why = self._stands_in_the_way()
+        if not why:
+            try:
+                why = str(self.guest.call("clear", CLEARING).get("why", "it does not say"))
+            except (GuestCallError, GuestLost) as error:
+                why = str(error)
+        self.not_reused = why
+        if why:
+            return False
+        self._uses += 1
+        self.reused += 1
+        self.baselines = {}
+        return True
 
     def drop(self, snapshot: Snapshot) -> None:
         """Delete a snapshot; see ``Machine.drop``. Machines of this process that run on it may go on."""
