@@ -5,6 +5,7 @@ in which the agent's code did not run, all programs are ended, what they have wr
 must then be what it was: processes with their limits, files, windows, the root window's properties, selections,
 keyboard, pointer, names on both buses, each pixel. What is otherwise is said, and the machine is thrown away, as after
 any other episode.
+"""
 
 from __future__ import annotations
 
