@@ -187,8 +187,8 @@ def first_look(env, seed):
 
 
 def rows(observation):
-    """What the elements are; KAlgebra has them in one order or another, and their parents with it."""
-    return sorted(map(tuple, observation["elements"][:, :6].tolist()))
+    """What the elements are. KAlgebra has them in one order or another, and now and then its empty page twice."""
+    return set(map(tuple, observation["elements"][:, :6].tolist()))
 
 
 def test_episodes_begin_as_on_a_new_desktop():
