@@ -141,6 +141,15 @@ def available_mb() -> float:
     return float(psutil.virtual_memory().available) / (1 << 20)
 
 
+def cpu_by_process() -> dict[psutil.Process, float]:
+    """The same, for each of ``family()``."""
+    found = {}
+    for process in family():
+        with suppress(psutil.Error):
+            found[process] = _seconds(process)
+    return found
+
+
 def wait_for_quiet(seconds: float = 0.5, busy: float = 0.1, cap: float = 15.0) -> None:
     """Wait until what this process has started uses less than ``busy`` of a core for ``seconds``, or ``cap``."""
     end, before = time.monotonic() + cap, cpu_seconds(family()[1:])

@@ -1,4 +1,4 @@
-"""Part ``reset``: a fresh desktop with the task's program open, made on the spot or ahead of time by the pool."""
+"""Part ``reset``: a fresh desktop with the task's program open, made on the spot, ahead of time, or by keeping one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 import gymnasium
 
 from deskgym.benchmarks.desks import kalgebra_desk
-from deskgym.benchmarks.measure import Part, cpu_seconds, wait_for_quiet
+from deskgym.benchmarks.measure import Part, cpu_by_process, wait_for_quiet
 from deskgym.envs.desktop_env import DesktopEnv
 
 SIZE = (1920, 1080)
@@ -19,48 +19,56 @@ MEMORY_MB = 0  # the pool's reserve: the benchmark wants its desktops in any cas
 
 
 def measure(part: Part) -> None:
-    """Resets of two envs in turn, one without a pool and one with, and of new envs."""
+    """Resets of three envs in turn, one plain, one with a pool, and one that keeps its desktop, and of new envs."""
     part.facts["screen_size"] = list(SIZE)
     with ExitStack() as stack:
-        part.tell("reset: two envs")
+        part.tell("reset: three envs")
         plain, pooled = _make(stack, None), _make(stack, {"depth": 1, "reserve_mb": MEMORY_MB})
-        for env in (plain, pooled):
+        keeping = _make(stack, None, {"reuse": True})
+        for env in (plain, pooled, keeping):
             env.reset(seed=0)
         rounds = part.few(15, 2)
         for k in range(rounds):
             part.tell(f"reset: {k + 1} of {rounds}")
             _reset(part, plain, "again", "reset on the spot, after an episode")
+            _reset(part, keeping, "kept", "reset that keeps the desktop, after an episode")
             _play(plain)
+            _play(keeping)
             _play(pooled)
             wait_for_quiet()
             _reset(part, pooled, "pooled", "reset with a pool, its desktop prepared during the episode")
         wait_for_quiet()
         part.facts["stats"] = dict(pooled.stats)
+        part.facts["kept"] = [keeping.machine.reused, keeping.machine.not_reused]  # type: ignore[attr-defined]
     for _ in range(part.few(5, 1)):
         part.tell("reset: nothing warm")
         with ExitStack() as stack:
             _reset(part, _make(stack, None), "cold", "reset of an env that has no machine yet")
+    part.limit("processor time of a reset that keeps the desktop", 300, "reset/kept/cpu")
     part.limit("pooled reset of a KAlgebra task, as the caller sees it", 30, "reset/pooled")
     part.limit("reset of a KAlgebra task, nothing warm", 2000, "reset/cold")
 
 
-def _make(stack: ExitStack, pool: dict[str, Any] | None) -> DesktopEnv:
+def _make(stack: ExitStack, pool: dict[str, Any] | None, machine: dict[str, Any] | None = None) -> DesktopEnv:
     import deskgym  # noqa: F401 - registers the id
 
     env = gymnasium.make(
         "deskgym/Science-v0", task=TASK, screen_size=SIZE, observation=("screenshot", "elements"),
-        max_steps=1_000_000, pool=pool, disable_env_checker=True,
+        max_steps=1_000_000, pool=pool, machine_options=machine, disable_env_checker=True,
     )  # fmt: skip
     stack.callback(env.close)
     return cast(DesktopEnv, env.unwrapped)
 
 
 def _reset(part: Part, env: DesktopEnv, key: str, what: str) -> None:
-    before, start = cpu_seconds(), time.perf_counter()
+    before, start = cpu_by_process(), time.perf_counter()
     _, info = env.reset()
     part.rows.add(f"reset/{key}", what, (time.perf_counter() - start) * 1000)
-    if key == "cold":  # nothing that was counted before has ended, and nothing goes on in the background
-        part.rows.add(f"reset/{key}/cpu", f"{what}: processor time", (cpu_seconds() - before) * 1000)
+    if key != "pooled":  # nothing goes on in the background
+        after = cpu_by_process()
+        gone = key == "again"  # the desktop before, and with it what it had taken
+        earlier = sum(seconds for process, seconds in before.items() if process in after or not gone)
+        part.rows.add(f"reset/{key}/cpu", f"{what}: processor time", (sum(after.values()) - earlier) * 1000)
     timing = info["timing"] if key == "pooled" else info["prepared"] | info["timing"]
     for phase in ("restore", "setup", "settle", "swap", "observe"):
         if phase in timing:
