@@ -1,6 +1,6 @@
-"""Forks in the middle of episodes against episodes that are played singly, and what saving, restoring and forking take.
+"""Forks in the middle of episodes against episodes that are played singly; what saving, restoring and forking take.
 
-``python -m deskgym.benchmarks.states``; ``--help`` has the options. Of each task the oracle's actions are played singly,
+``python -m deskgym.benchmarks.states``; ``--help`` has the options. Of each task the oracle's actions are played singly
 a few times; then they are played to the middle, forked, and each fork plays on. Frames, elements and verdicts are
 compared at each step after the middle. The exit status is 1 where one differs. See ``docs/appendix/states.md``.
 """

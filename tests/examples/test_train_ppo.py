@@ -1,4 +1,4 @@
-"""examples/train_ppo.py on the real program: it learns, and goes on where a SIGKILL left it."""
+"""examples/train_ppo.py on the real program: it learns, goes on after a SIGKILL, and gives search.py its policy."""
 
 import json
 import os
@@ -15,6 +15,7 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "train_ppo.py"
 
 def start(out, minutes):
     options = ["--tasks", "ladder/1-tab", "--minutes", str(minutes), "--envs", "2", "--test-episodes", "4"]
+    options += ["--demonstrations", "4"]
     command = [sys.executable, "-W", "ignore", str(SCRIPT), *options, "--no-ablation", "--out", str(out)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
@@ -52,7 +53,16 @@ def test_it_learns_and_goes_on_after_a_kill(tmp_path):
     tested = json.loads((out / "masks" / "test.json").read_text())["ladder/1-tab"]
     assert tested["of"] + tested["lost"] == 4 and tested["lost"] == 0
     assert out.with_suffix(".png").stat().st_size > 5_000
-    assert "ladder/1-tab" in text
+    assert "ladder/1-tab" in text and "cloned" in text
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", str(SCRIPT.with_name("search.py")), "--policy", str(out), "--tasks",
+         "ladder/2-variable", "--episodes", "1", "--tries", "3", "--record", str(tmp_path / "tree")],
+        capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert "search" in found.stdout
+    branches = [json.loads(path.read_text()).get("branch") for path in sorted((tmp_path / "tree").glob("*/meta.json"))]
+    assert branches[0] is None and all(branch["step"] >= 0 for branch in branches[1:])
 
 
 @pytest.mark.slow
@@ -62,6 +72,7 @@ def test_its_curves_are_written_for_tensorboard_and_weights_and_biases(tmp_path)
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     pytest.importorskip("wandb")
     options = ["--tasks", "ladder/1-tab", "--minutes", "0.3", "--envs", "1", "--test-episodes", "2", "--no-ablation"]
+    options += ["--demonstrations", "0"]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(SCRIPT), *options, "--out", str(tmp_path / "ppo"), "--wandb", "tests"],
         env={**os.environ, "WANDB_MODE": "offline"}, capture_output=True, text=True, timeout=350,

@@ -66,7 +66,7 @@ class FlatForSB3(DesktopWrapper):
 
     Args:
         env: with ``action="discrete"``, or with ``action="computer"`` and the observation ``vocabulary``.
-        ngrams: size of a hashed text. 64 tells words apart; numbers and formulas need 512, see docs/training.md.
+        ngrams: size of a hashed text. 64 tells words apart; numbers and formulas need 2048, see docs/training.md.
         screenshot: False leaves all images out.
 
     Attributes:
