@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 import deskgym  # noqa: F401  (registers the environments)
+from deskgym.envs.action.form import end_of
 from deskgym.envs.errors import MachineError, SetupError, fault_of
 from deskgym.envs.machine_env import MachineEnv
 from deskgym.envs.options import checked
@@ -61,14 +63,24 @@ class Session:
         self.reward: float | None = 0.0
         self.fault: dict[str, str] | None = None
 
-    def reset(self, seed: int | None = None, task: str | None = None, split: str | None = None) -> None:
+    def reset(self, seed: int | None = None, task: str | None = None, split: str | None = None, done: int = 0) -> None:
         """Begin an episode; ``task`` and ``split`` override the env's own.
 
+        Args:
+            seed: for ``env.reset``.
+            task: a task id or a glob.
+            split: ``"train"`` or ``"test"``.
+            done: how many of the oracle's actions are done already: the episode begins in the middle of the task, and
+                never at its end.
+
         Raises:
+            ValueError: ``done`` is no number from 0 up.
             TaskError: no such task or split.
             SetupError: the task's programs did not come up.
             MachineError: no machine could be had.
         """
+        if isinstance(done, bool) or not isinstance(done, int) or done < 0:
+            raise ValueError(f"done={done!r}; legal is a number of the oracle's actions from 0 up")
         options = {name: value for name, value in (("task", task), ("split", split)) if value is not None}
         self.observation, self.info = {}, {}
         self.over, self.truncated, self.reward, self.fault = True, False, 0.0, None
@@ -78,6 +90,10 @@ class Session:
             self._note(fault_of(error))
             raise
         self.over = False
+        for action in islice(self.desktop.oracle(), done) if done else ():
+            if self.over or end_of(self.desktop.actions.parse(action))[0] is not None:
+                break
+            self.step(action)
 
     def step(self, action: Any) -> None:
         """Act.

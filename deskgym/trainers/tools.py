@@ -88,7 +88,7 @@ class ToolEnv:
     # --- what TRL calls
 
     def reset(
-        self, *, task: str | None = None, split: str | None = None, seed: int | None = None, **row: Any
+        self, *, task: str | None = None, split: str | None = None, seed: int | None = None, done: int = 0, **row: Any
     ) -> Seen | None:
         """Begin the episode of a dataset's row; equal rows begin in equal states.
 
@@ -96,6 +96,7 @@ class ToolEnv:
             task: a task id, a glob, or an instance id such as ``"kalgebra/plot-2d#7"``.
             split: ``"train"`` or ``"test"``.
             seed: draws the instance from what ``task`` leaves open.
+            done: how many of the oracle's actions are done before the policy's turn.
             row: the rest of the row, which is not read.
 
         Returns:
@@ -111,7 +112,7 @@ class ToolEnv:
                 f"generations of a group get the same task; got task={task!r}, seed=None; task_rows() makes such rows"
             )
         try:
-            self._session.reset(seed, task, split)
+            self._session.reset(seed, task, split, done or 0)
         except (MachineError, SetupError):
             self._failed_resets += 1
             if self._failed_resets > self._reset_faults:
@@ -181,11 +182,15 @@ class ToolEnv:
         return self._content(self._after(asked))
 
 
-def rows(tasks: str | Sequence[str], seeds: Iterable[int], split: str | None, prompt: str) -> list[dict[str, Any]]:
+def rows(
+    tasks: str | Sequence[str], seeds: Iterable[int], split: str | None, prompt: str, done: Sequence[int] = (0,)
+) -> list[dict[str, Any]]:
     """See ``deskgym.trainers.trl.task_rows``."""
     names = [tasks] if isinstance(tasks, str) else list(tasks)
+    message = [{"role": "user", "content": prompt}]
     return [
-        {"prompt": [{"role": "user", "content": prompt}], "task": task, "split": split, "seed": int(seed)}
+        {"prompt": message, "task": task, "split": split, "seed": int(seed), "done": int(steps)}
         for seed in seeds
         for task in names
+        for steps in done
     ]

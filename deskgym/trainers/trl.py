@@ -213,7 +213,12 @@ def desktop_environment(
 
 
 def task_rows(
-    tasks: str | Sequence[str], *, seeds: Iterable[int], split: str | None = None, prompt: str = PROMPT
+    tasks: str | Sequence[str],
+    *,
+    seeds: Iterable[int],
+    split: str | None = None,
+    prompt: str = PROMPT,
+    done: Sequence[int] = (0,),
 ) -> list[dict[str, Any]]:
     """Rows for a trainer's dataset: each names an instance, so that all generations of a group begin alike.
 
@@ -222,8 +227,10 @@ def task_rows(
         seeds: one row each, for each of the tasks.
         split: ``"train"``, ``"test"`` or None for both.
         prompt: the user's message, to which ``reset`` adds the task and the screen.
+        done: for each of these numbers a row in which so many of the oracle's actions are done before the policy's
+            turn: its groups start in the middle of the task, all of a group in the same state.
 
     Returns:
-        Dicts with ``prompt``, ``task``, ``split`` and ``seed``.
+        Dicts with ``prompt``, ``task``, ``split``, ``seed`` and ``done``.
     """
-    return rows(tasks, seeds, split, prompt)
+    return rows(tasks, seeds, split, prompt, done)

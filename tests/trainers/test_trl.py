@@ -70,6 +70,21 @@ def test_equal_rows_begin_equal_tasks_and_a_row_without_an_instance_is_refused()
         fake().reset(task="fake/press")
 
 
+def test_a_group_may_start_in_the_middle_of_a_task():
+    rows = task_rows("fake/*", seeds=[3], done=(0, 1, 99))
+    assert [row["done"] for row in rows] == [0, 1, 99]
+    envs = [fake() for _ in range(4)]
+    for env, row in zip(envs, (*rows, rows[1]), strict=True):
+        env.reset(**row)
+    steps = [env._session.info["step"] for env in envs]
+    assert steps[0] == 0 and steps[1] == steps[3] == 1 < steps[2], "and never at the task's end"
+    shown = [env._session.env.unwrapped.machine.fake_display.state for env in envs]
+    assert shown[1] == shown[3] != shown[0]
+    assert not any(env._session.over for env in envs)
+    with pytest.raises(ValueError, match="from 0 up"):
+        fake().reset(**rows[0] | {"done": -1})
+
+
 def test_an_illegal_call_is_an_error_that_costs_a_step():
     env = fake(max_steps=2)
     env.reset(task="fake/press#15")
