@@ -7,14 +7,17 @@ from contextlib import ExitStack
 from typing import Any, cast
 
 import gymnasium
+import numpy as np
 
 from deskgym.benchmarks.desks import kalgebra_desk
 from deskgym.benchmarks.measure import Part, cpu_by_process, wait_for_quiet
 from deskgym.envs.desktop_env import DesktopEnv
+from deskgym.envs.vector_env import DesktopVectorEnv
 
 SIZE = (1920, 1080)
 TASK = "kalgebra/plot-2d"
 EPISODE = 12  # clicks between two resets
+DESKTOPS = 4
 MEMORY_MB = 0  # the pool's reserve: the benchmark wants its desktops in any case
 
 
@@ -44,9 +47,58 @@ def measure(part: Part) -> None:
         part.tell("reset: nothing warm")
         with ExitStack() as stack:
             _reset(part, _make(stack, None), "cold", "reset of an env that has no machine yet")
+    _short_episodes(part)
+    part.limit_ratio(
+        "short episodes on four desktops that are kept, steps/s, against new ones", 1.8, "short/kept", "short"
+    )
     part.limit("processor time of a reset that keeps the desktop", 300, "reset/kept/cpu")
     part.limit("pooled reset of a KAlgebra task, as the caller sees it", 30, "reset/pooled")
     part.limit("reset of a KAlgebra task, nothing warm", 2000, "reset/cold")
+
+
+def _short_episodes(part: Part) -> None:
+    """Random possible discrete actions on four desktops, where every few steps are an episode: new and kept in turn."""
+    with ExitStack() as stack:
+        vectors = {"short": _vector(stack, {}), "short/kept": _vector(stack, {"reuse": True})}
+        random = np.random.default_rng(0)
+        for vector in vectors.values():
+            _drive(vector, random, DESKTOPS)  # each has a desktop then
+        for k in range(part.few(5, 1)):
+            part.tell(f"reset: short episodes, round {k + 1}")
+            for key, vector in vectors.items():
+                what = f"short episodes, {DESKTOPS} desktops{' that are kept' if key != 'short' else ''}: steps"
+                start = time.perf_counter()
+                steps = _drive(vector, random, part.few(200, 20))
+                part.rows.add(key, what, steps / (time.perf_counter() - start), "/s")
+
+
+def _vector(stack: ExitStack, machine: dict[str, Any]) -> DesktopVectorEnv:
+    vector = gymnasium.make_vec(
+        "deskgym/Science-v0", num_envs=DESKTOPS, task="ladder/*", screen_size=(960, 600), action="discrete",
+        observation=("elements",), discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0]},
+        machine_options=machine,
+    )  # fmt: skip
+    stack.callback(vector.close)
+    return cast(DesktopVectorEnv, vector)
+
+
+def _drive(vector: DesktopVectorEnv, random: np.random.Generator, steps: int) -> int:
+    """So many steps of all together, each desktop at its own pace; gives how many there were."""
+    vector.async_reset(seed=int(random.integers(1000)))
+    taken = -vector.num_envs  # the first of each are resets
+    while taken < steps:
+        *_, info = vector.recv(batch_size=1)
+        ids = info["env_id"]
+        vector.send([_sampled(mask, vector.single_action_space, random) for mask in info["action_mask"]], ids)
+        taken += len(ids)
+    vector.recv()
+    return taken
+
+
+def _sampled(mask: Any, space: Any, random: np.random.Generator) -> list[int]:
+    """A random action whose parts are possible."""
+    parts = np.split(np.asarray(mask), np.cumsum(space.nvec)[:-1])
+    return [int(random.choice(np.flatnonzero(part))) for part in parts]
 
 
 def _make(stack: ExitStack, pool: dict[str, Any] | None, machine: dict[str, Any] | None = None) -> DesktopEnv:
