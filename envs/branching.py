@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=gymnasium.Env[Any, Any])
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, partial)
 _FIXED = frozenset({
     "env", "inner", "desktop", "spec", "_cached_spec", "_saved_kwargs", "_action_space", "_observation_space",
     "action_space", "observation_space", "_metadata", "metadata",
@@ -43,7 +48,7 @@ def save(env: gymnasium.Env[Any, Any], observation: Any) -> SavedState:
     for layer in layers:
         try:
             memory = layer.memory() if _is_own(layer) else kept_by(layer)  # type: ignore[attr-defined]
-            kept.append(copier.pack((type(layer).__name__, memory)))
+            kept.append(copier.pack((_described(layer), memory)))
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise StateError(f"{type(layer).__name__} keeps what cannot be copied ({what})") from error
@@ -78,24 +83,22 @@ def restore(
     if len(state.layers) != len(layers):
         names = [type(layer).__name__ for layer in layers]
         raise StateError(f"the state was saved with {len(state.layers)} wrappers, and here are {names}")
-    observation, info = env.reset(
-        seed=seed, options={"state": state, "strict": strict}
-    )  # each wrapper begins an episode, and is then told of another one
     copier = _copier(base, layers)
-    for layer, kept in zip(layers, state.layers, strict=True):
-        kind, memory = copier.unpack(kept)
-        if kind != type(layer).__name__:
-            base.episodes.over = True
-            raise StateError(f"the state was saved with {kind} where {type(layer).__name__} is")
+    saved = [copier.unpack(kept) for kept in state.layers]
+    for layer, (kind, _) in zip(layers, saved, strict=True):
+        if kind != _described(layer):
+            raise StateError(f"the state was saved with {kind} where {_described(layer)} is")
+    # each wrapper begins an episode, and is then told what it has kept of the saved one
+    observation, info = env.reset(seed=seed, options={"state": state, "strict": strict})
+    if base.episodes.steps != state.steps:
+        base.episodes.over = True
+        raise StateError(
+            f"a wrapper has acted in reset: the episode is at step {base.episodes.steps}, not {state.steps}"
+        )
+    for layer, (_, memory) in zip(layers, saved, strict=True):
         layer.recall(memory) if _is_own(layer) else vars(layer).update(memory)  # type: ignore[attr-defined]
     seen_again = not info.get("restored", {}).get("differs")
     return (copy.deepcopy(state.observation) if seen_again else observation), info
-
-
-def fork(env: E, n: int, observation: Any, *, strict: bool = True) -> list[E]:
-    """Environments that stand where this one does, wrappers too; see ``MachineEnv.fork``."""
-    with save(env, observation) as state:
-        return fork_from(env, n, lambda one: restore(one, state, strict=strict))
 
 
 def fork_from(env: E, n: int, restore_one: Callable[[E], object]) -> list[E]:
@@ -111,6 +114,7 @@ def fork_from(env: E, n: int, restore_one: Callable[[E], object]) -> list[E]:
         for _ in range(n):
             envs.append(copy.deepcopy(env))
             envs[-1].unwrapped.spec = env.unwrapped.spec
+            envs[-1].unwrapped.take_settings(env.unwrapped)  # type: ignore[attr-defined]
         with ThreadPoolExecutor(min(n, os.cpu_count() or 1)) as threads:
             for done in [threads.submit(restore_one, one) for one in envs]:
                 done.result()
@@ -143,5 +147,12 @@ def _is_own(layer: gymnasium.Wrapper[Any, Any, Any, Any]) -> bool:
 
 
 def kept_by(layer: gymnasium.Wrapper[Any, Any, Any, Any], *others: str) -> dict[str, Any]:
-    """A wrapper's attributes, without those that say what it wraps, and without these others."""
-    return {name: value for name, value in vars(layer).items() if name not in _FIXED and name not in others}
+    """A wrapper's attributes, without functions and what says what it wraps, and without these others."""
+    out = _FIXED.union(others)
+    return {name: value for name, value in vars(layer).items() if name not in out and not isinstance(value, _FUNCTIONS)}
+
+
+def _described(layer: gymnasium.Wrapper[Any, Any, Any, Any]) -> str:
+    """A wrapper's class and the arguments that it was made with."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in getattr(layer, "_saved_kwargs", {}).items())
+    return _ADDRESS.sub("", f"{type(layer).__name__}({arguments})")

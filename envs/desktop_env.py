@@ -158,7 +158,7 @@ class DesktopEnv(MachineEnv):
             StateError: see ``restore_state``.
         """
         super().reset(seed=seed)
-        if asked := self._asked_state(options):
+        if asked := self.asked_state(options):
             return self.restore_state(**asked, seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
         self._begin(task)
@@ -276,7 +276,8 @@ class DesktopEnv(MachineEnv):
         return [*super().made_of(), self.observer, self.observation_space, self.settle]
 
     def _fits(self) -> dict[str, Any]:
-        return super()._fits() | {"screen_size": self.screen_size}
+        own = {"screen_size": self.screen_size, "observation": self.observer.names}
+        return super()._fits() | own | {"max_elements": self.observer.max_elements}
 
     def _look_closely(self, rest: bool) -> Seen:
         seen = self._look_once(rest)

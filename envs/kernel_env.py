@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium
 import numpy as np
@@ -31,6 +32,9 @@ from deskgym.envs.provision.pool import PoolConfig
 from deskgym.envs.states import Done, Kept, SavedState, Seen
 from deskgym.envs.text_space import UnicodeText
 from deskgym.envs.time_limit import ends_with_this_step
+
+if TYPE_CHECKING:
+    from deskgym.envs.guest.client import GuestClient
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -127,6 +131,7 @@ class KernelEnv(MachineEnv):
         if "kernels" not in self.machine.can:
             raise ValueError(f"machine={machine!r} has no kernels; legal are 'sandbox', 'qemu' and 'process'")
         self.episode: KernelEpisode | None = None
+        self._dropped: deque[tuple[weakref.ref[GuestClient], int]] = deque()
         self._plot: NDArray[np.uint8] | None = None
         begin(suite.draw(np.random.default_rng(0), task, split))  # what it does not take is an error now, not in reset
 
@@ -135,7 +140,7 @@ class KernelEnv(MachineEnv):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw a task, get a machine with a kernel that is ready for it, and observe; see ``DesktopEnv.reset``."""
         super().reset(seed=seed)
-        if asked := self._asked_state(options):
+        if asked := self.asked_state(options):
             return self.restore_state(**asked, seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
         self._begin(task)
@@ -230,27 +235,35 @@ class KernelEnv(MachineEnv):
         """See ``MachineEnv.made_of``."""
         return [*super().made_of(), self.observation_space, self._texts, self.limits]
 
+    def _fits(self) -> dict[str, Any]:
+        return super()._fits() | {"observation": tuple(self.names), "code_timeout": self.limits.timeout}
+
     def _look_closely(self, rest: bool) -> Seen:
         return Seen() if self._plot is None else Seen.picture(self._plot)
 
     def _keep(self) -> tuple[Kept | None, str]:
+        self._let_go()
         if not self._opened:
             return None, "no code was run yet"
-        machine, kernel = self.machine, self._kernel()
-        guest = machine.guest
+        kernel, guest = self._kernel(), self.machine.guest
         try:
             number = kernel.hold()
         except GuestCallError as error:
             return None, str(error)
 
-        def release() -> None:
-            with suppress(GuestCallError, MachineError):
-                if machine.alive and machine.guest is guest:
-                    kernel.release(number)
+        dropped, held_by = self._dropped, weakref.ref(guest)
+        return Kept(number, held_by, lambda: dropped.append((held_by, number))), ""
 
-        return Kept(number, weakref.ref(guest), release), ""
+    def _let_go(self) -> None:
+        """Release the held kernels whose states were closed: never from a finalizer, which may run within a call."""
+        while self._dropped:
+            held_by, number = self._dropped.popleft()
+            with suppress(GuestCallError, MachineError):
+                if self.machine.alive and self.machine.guest is held_by():
+                    Kernel(self.machine, self.limits).release(number)
 
     def _resume_kept(self, state: SavedState) -> bool:
+        self._let_go()
         number = state.held_by(self.machine.guest) if self.machine.alive else None
         if number is None:
             return False

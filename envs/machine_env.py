@@ -289,7 +289,7 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
         """How often what has happened: see ``docs/vector.md``."""
         return self.episodes.stats
 
-    def _asked_state(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    def asked_state(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
         """The arguments of ``restore_state`` that ``reset`` was given, or none.
 
         Raises:
@@ -307,10 +307,15 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
         """What environments that can exchange states have in common."""
         return {
             "environment": type(self).__name__,
-            "suite": getattr(self.episodes.suite, "name", ""),
+            "suite": getattr(self.episodes.suite, "name", type(self.episodes.suite).__qualname__),
             "machine": self.machine.kind,
             "action": self.actions.name,
+            "max_steps": self.max_steps,
         }
+
+    def take_settings(self, other: MachineEnv) -> None:
+        """Have what was set in another environment of this kind since it was built."""
+        self.max_steps, self.invalid_action = other.max_steps, other.invalid_action
 
     def _copier(self) -> Copier:
         return Copier(self.made_of())

@@ -39,7 +39,7 @@ class Branching(MachineWrapper):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reset the env, or restore the state of ``options={"state": state}``."""
         if options and "state" in options:
-            return self.restore_state(**options, seed=seed)
+            return self.restore_state(**self.inner.asked_state(options), seed=seed)
         observation, info = self.env.reset(seed=seed, options=options)
         self._observation = observation
         return observation, info

@@ -124,6 +124,8 @@ class EnvClient(ABC):
         self._in_a_row = 0
         if isinstance(value, Result):
             self._fresh = False
+            if self._request[0] == "restore":
+                self._orphaned, self._ended = "", {}
             self._over = value.terminated or value.truncated
             self._mask = value.info.get("action_mask")
             if self._ended:

@@ -66,7 +66,7 @@ class Worker:
     def __init__(self, env: Env, mode: AutoresetMode) -> None:
         self.env, self.mode = env, mode
         self.observation: Any = None
-        self._states: dict[int, SavedState] = {}
+        self._states: dict[Any, SavedState] = {}
         self._masks = _masks(env)
 
     def respond(self, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -107,20 +107,19 @@ class Worker:
     def save(self) -> SavedState:
         """Save the episode's state; it is kept here until ``drop``."""
         state = branching.save(self.env, self.observation)
-        self._states[state.number] = state
+        self._states[state.saved_at] = state
         return state
 
     def restore(self, state: SavedState, strict: bool) -> Result:
         """Be where a state was saved, here or in another worker."""
-        own = self._states.get(state.number)
-        here = own is not None and own.saved_at == state.saved_at
-        observation, info = branching.restore(self.env, own if own and here else state, strict=strict)
+        own = self._states.get(state.saved_at, state)
+        observation, info = branching.restore(self.env, own, strict=strict)
         self.show(observation)
         return Result(info=self._with_masks(info))
 
-    def drop(self, number: int) -> None:
+    def drop(self, saved_at: Any) -> None:
         """Delete a state that was saved here. Idempotent."""
-        if state := self._states.pop(number, None):
+        if state := self._states.pop(saved_at, None):
             state.close()
 
     def show(self, observation: Any) -> None:

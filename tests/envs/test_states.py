@@ -46,7 +46,8 @@ def nothing_is_kept():
 
 def make(machine="fake", **options):
     options.setdefault("pool", {"snapshots": 0})
-    return desktop(machine=machine, observation=("screenshot", "elements", "instruction"), max_elements=8, **options)
+    options = {"observation": ("screenshot", "elements", "instruction"), "max_elements": 8} | options
+    return desktop(machine=machine, **options)
 
 
 @pytest.fixture(params=["fake", PLACE], ids=["replay", "snapshot"])
@@ -209,7 +210,13 @@ def test_what_is_no_state_is_told(env):
 
 
 @pytest.mark.parametrize(
-    ("options", "word"), [({"screen_size": (200, 120)}, "screen_size"), ({"action": "code"}, "action")]
+    ("options", "word"),
+    [
+        ({"screen_size": (200, 120)}, "screen_size"),
+        ({"action": "code"}, "action"),
+        ({"max_steps": 2}, "max_steps"),
+        ({"max_elements": 9}, "max_elements"),
+    ],
 )
 def test_a_state_of_another_environment_is_told_apart(env, options, word):
     other = make(PLACE if env.machine.kind == "keeps" else "fake", **options)

@@ -6,7 +6,7 @@ import fake_desktops  # noqa: F401 - registers test/WrappedFake-v0
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
+from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit, TransformReward
 from test_composition import STACKS
 
 from deskgym.envs.errors import StateError
@@ -133,12 +133,48 @@ def test_other_wrappers_are_told_apart():
     with env.save_state() as state:
         with pytest.raises(StateError, match="wrappers"):
             other.restore_state(state)
-        with pytest.raises(StateError, match="TimeLimitSeconds where TimeLimit is"):
+        with pytest.raises(StateError, match=r"TimeLimitSeconds\(seconds=60\) where TimeLimit\(max_episode_steps=60\)"):
             third.restore_state(state)
+        assert not third.unwrapped.episodes.over and third.unwrapped.episodes.steps == 0  # it goes on
         with other.unwrapped.save_state() as bare, pytest.raises(StateError, match="without its wrappers"):
             other.restore_state(bare)
     for one in (env, other, third):
         one.close()
+
+
+class Steps(gym.Wrapper):
+    """Acts before the agent does."""
+
+    def reset(self, **arguments):
+        observation, info = self.env.reset(**arguments)
+        self.env.step({"action": "click", "x": 3, "y": 3})
+        return observation, info
+
+
+def test_a_wrapper_that_acts_in_reset_is_told():
+    env = Branching(Steps(make()))
+    env.reset(seed=1)
+    with env.save_state() as state, pytest.raises(StateError, match="acted in (its )?reset.*step 2, not 1"):
+        env.restore_state(state)
+    env.close()
+
+
+def test_a_users_function_is_not_copied_and_what_was_set_is():
+    kept = []
+    env = Branching(TransformReward(make(), lambda reward: kept.append(reward) or reward))
+    env.unwrapped.max_steps, env.unwrapped.invalid_action = 3, "feedback"
+    env.reset(seed=1)
+    with env.save_state() as state:
+        env.restore_state(state)
+        env.step({"action": "wait"})
+        (fork,) = env.fork(1)
+        fork.step({"action": "wait"})
+        assert len(kept) == 2
+        assert fork.unwrapped.max_steps == 3 and fork.unwrapped.invalid_action == "feedback"
+        fork.close()
+    with pytest.raises(ValueError, match="beside 'state'"):
+        env.reset(options={"state": state, "task": "fake/copy"})
+    env.close()
 
 
 def test_only_deskgyms_environments_have_states():

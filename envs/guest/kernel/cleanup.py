@@ -28,7 +28,10 @@ _IPC = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 _RMID = 0
 
 _PROGRAMS = ("/usr/", "/opt/", "/lib/")
-"""Where nothing lies but programs and libraries; matplotlib keeps its fonts open."""
+"""Where nothing lies but programs and libraries."""
+
+_FONTS = (".ttf", ".otf", ".ttc", ".pfb", ".afm")
+"""Matplotlib keeps its fonts open, and reads each from its beginning."""
 
 
 class SessionCleanup:
@@ -40,7 +43,7 @@ class SessionCleanup:
 
     def __init__(self, config: GuestConfig) -> None:
         self._config = config
-        self._folder = f"{config.state_dir}/kernels"
+        self._folder, self._held = f"{config.state_dir}/kernels", f"{config.state_dir}/held"
         self._prepared = False
         self._written: set[tuple[str, int]] = set()
 
@@ -59,16 +62,23 @@ class SessionCleanup:
             self._prepared = True
         return self._folder
 
-    def copy(self, source: str, name: str) -> str:
-        """Copy a folder to one of this name beside the sessions', which is replaced: files, links, owners and times.
-
-        Returns:
-            Where it is.
+    def keep(self, source: str, name: str) -> str:
+        """Copy a session's folder to where nobody but the guest's user gets; gives the place.
 
         Raises:
             KernelFailed: there is no room, or it has what no copy can be made of.
         """
-        target = f"{self._folder}/{name}"
+        os.makedirs(self._held, exist_ok=True)
+        os.chmod(self._held, 0o700)
+        return self._copy(source, f"{self._held}/{name}")
+
+    def put_back(self, source: str, name: str) -> str:
+        """Copy what was kept to a session's folder of this name. Raises KernelFailed."""
+        return self._copy(source, f"{self._folder}/{name}")
+
+    @staticmethod
+    def _copy(source: str, target: str) -> str:
+        """Copy a folder: files, links, owners and times; what is there is replaced."""
         _remove(target)
         done = subprocess.run(["cp", "-a", "--", source, target], capture_output=True, text=True)
         if done.returncode:
@@ -85,15 +95,15 @@ class SessionCleanup:
             found += _owned(place, self._config.uid)
         return found + ipc_of(self._config.uid)
 
-    def remove(self, kept: frozenset[str] = frozenset()) -> None:
-        """Remove all that sessions left, but for some folders beside theirs.
+    def remove(self) -> None:
+        """Remove all that sessions left; what is kept stays.
 
         Raises:
             KernelFailed: something is still there.
         """
-        for name in set(os.listdir(self._folder)) - kept:
+        for name in os.listdir(self._folder):
             _remove(f"{self._folder}/{name}")
-        left = sorted(set(os.listdir(self._folder)) - kept)
+        left = os.listdir(self._folder)
         if self._config.uid is not None:
             for place in {os.path.realpath(place) for place in (*PLACES, self._config.tmp_dir)}:
                 left += _clear(place, self._config.uid)
@@ -214,7 +224,8 @@ def strangers(pid: int, session: set[int], libraries: str | None) -> list[str]:
         for number in os.listdir(f"/proc/{pid}/fd"):
             target = os.readlink(f"/proc/{pid}/fd/{number}")
             sockets += target.startswith("socket:")
-            if not (target == os.devnull or target.startswith(("socket:", *programs))):
+            font = target.startswith(programs) and target.endswith(_FONTS)
+            if not (font or target == os.devnull or target.startswith("socket:")):
                 found.append(f"open {target}")
         found += ["sockets"] * (sockets > 1)  # one is the guest's
         with open(f"/proc/{pid}/maps") as maps:

@@ -26,7 +26,7 @@ from deskgym.envs.guest.executor.forks import Forks
 from deskgym.envs.guest.kernel.cleanup import SessionCleanup, strangers
 from deskgym.envs.guest.kernel.process import preload, run_kernel
 from deskgym.envs.guest.kernel.session import Session
-from deskgym.envs.guest.processes import Collector, Reaper
+from deskgym.envs.guest.processes import Collector, Reaper, kill_all
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _numbers = itertools.count(1)
@@ -212,11 +212,11 @@ class Kernels:
         ]:
             raise KernelFailed(f"the session has what cannot be copied: {', '.join(strange[:5])}")
         number = next(_numbers)
-        files = self._cleanup.copy(session.folder, f"held-{number}")
+        files = self._cleanup.keep(session.folder, f"held-{number}")
         try:
             copy, cwd = await session.copy()
         except BaseException:
-            self._cleanup.remove(self._kept_folders())
+            shutil.rmtree(files, ignore_errors=True)
             raise
         self._held[number] = Held(copy, files, cwd)
         return {"number": number}
@@ -231,8 +231,13 @@ class Kernels:
         if held is None:
             raise KernelFailed(f"there is no held session {number}")
         await self._end()
-        self._cleanup.copy(held.files, os.path.basename(held.session.folder))
-        self._session, _ = await held.session.copy(held.cwd)
+        try:
+            self._cleanup.put_back(held.files, os.path.basename(held.session.folder))
+            self._session, _ = await held.session.copy(held.cwd, live=True)
+        except BaseException:
+            kill_all(lambda: held.session.living() - self._spared())
+            self._cleanup.remove()
+            raise
         return {}
 
     async def release(self, number: int) -> dict[str, Any]:
@@ -261,14 +266,11 @@ class Kernels:
         """End the session, if there is one, and remove all that it left; what is held stays. Raises KernelFailed."""
         if self._session is not None:
             await self._session.end(self._spared())
-            self._cleanup.remove(self._kept_folders())
+            self._cleanup.remove()
             self._session = None  # only now: what fails here is tried again, and fails again
 
     def _spared(self) -> frozenset[int]:
         return frozenset(held.session.pid for held in self._held.values())
-
-    def _kept_folders(self) -> frozenset[str]:
-        return frozenset(os.path.basename(held.files) for held in self._held.values())
 
     def _living(self) -> Session:
         if self._session is None or self._session.ended:

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.executor.zygote import receive
-from deskgym.envs.guest.processes import become, reset_signals
+from deskgym.envs.guest.processes import PR_SET_DUMPABLE, become, prctl, reset_signals
 from deskgym.envs.guest.protocol import MAX_FRAME, pack
 
 PRELOADED = ("json", "math", "re", "datetime", "numpy", "pandas", "matplotlib.pyplot")
@@ -249,7 +249,7 @@ class Kernel:
             os.waitpid(pid, 0)
         return {"data": data[:MAX_FRAME]}
 
-    def hold(self, fds: list[int], cwd: str = "") -> dict[str, Any]:
+    def hold(self, fds: list[int], cwd: str = "", live: bool = False) -> dict[str, Any]:
         """Fork: this process goes on, and its copy serves the socket ``fds[0]``, standing where this does.
 
         The copy answers once on that socket, with its pid. It is no child of this one, which need not wait for it.
@@ -257,7 +257,11 @@ class Kernel:
         Args:
             fds: the copy's socket.
             cwd: the copy's working folder; this one's if "". Its own may have been removed and made again.
+            live: the copy is to go on, rather than to stand still: one that does lets no other process look into it.
         """
+        if any(signal.getitimer(which)[0] for which in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)):
+            os.close(fds[0])
+            return {"error": "a timer runs, which a fork does not copy"}
         random = sys.modules.get("random")
         state = random.getstate() if random is not None else None  # Python seeds it anew in a fork
         folder = cwd or os.getcwd()
@@ -269,6 +273,7 @@ class Kernel:
         if os.fork():
             os._exit(0)
         os.chdir(folder)
+        prctl(PR_SET_DUMPABLE, int(live))
         self._channel.detach()
         os.dup2(fds[0], self._fd)
         os.close(fds[0])

@@ -13,7 +13,7 @@ from deskgym.envs.guest.channel import Channel
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import KernelFailed
 from deskgym.envs.guest.executor.forks import Forks
-from deskgym.envs.guest.kernel.cleanup import processes_of
+from deskgym.envs.guest.kernel.cleanup import processes_of, strangers
 from deskgym.envs.guest.processes import kill_all, members, signal_agent
 from deskgym.envs.guest.protocol import unpack_flat
 
@@ -59,8 +59,12 @@ class Session:
         if not self.pid:
             raise KernelFailed("the interpreter that kernels are forks of has ended")
 
-    async def copy(self, cwd: str = "") -> tuple[Session, str]:
+    async def copy(self, cwd: str = "", live: bool = False) -> tuple[Session, str]:
         """Another session, whose process stands where this one's does; and its working folder.
+
+        Args:
+            cwd: its working folder, where this one's is not to be it.
+            live: it is to go on, and not to stand still.
 
         Raises:
             KernelFailed: the kernel has ended, or did not do it.
@@ -68,16 +72,20 @@ class Session:
         other = Session(self._config, self.folder, self._mark)
         theirs = other._connect()
         other._answer = self._loop.create_future()
+        before = self.living()
         try:
-            answer, late = await self.ask({"op": "hold", "cwd": cwd}, COPYING, (theirs,))
+            answer, late = await self.ask({"op": "hold", "cwd": cwd, "live": live}, COPYING, (theirs,))
             if answer is None or late or "error" in answer:
                 raise KernelFailed(f"the kernel could not be copied: {(answer or {}).get('error', 'it has ended')}")
             hello = await asyncio.wait_for(other._answer, COPYING) or {}
             other.pid, other.root = int(hello.get("held", 0)), self.root
-            if other.pid not in self.living():  # its word
+            if other.pid not in (new := self.living() - before):  # its word
                 raise KernelFailed("the copy of the kernel is none of the session's processes")
+            if strange := strangers(other.pid, new, self._config.libraries):  # a fork may run code of the agent's
+                raise KernelFailed(f"the copy of the kernel has what cannot be copied: {', '.join(strange[:5])}")
         except BaseException as error:
             other.disconnect()
+            kill_all(lambda: self.living() - before)
             if isinstance(error, TimeoutError | TypeError | ValueError):
                 raise KernelFailed(f"the copy of the kernel does not answer: {error}") from error
             raise

@@ -100,3 +100,28 @@ def test_a_worker_that_is_killed_takes_its_states_and_no_others(envs):
     observations, _ = envs.restore_state(state)  # a replay
     assert np.ptp(observations["screenshot"], axis=0).max() == 0
     envs.drop_state(state)
+
+
+def test_a_worker_that_was_lost_before_a_restore_costs_no_step_after_it(envs):
+    state = envs.save_state(1)
+    (pid, *_) = envs.call("pid")
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(MachineError, match="was lost"):
+        envs.call("pid")
+    envs.restore_state(state, [0])
+    _, _, _, truncated, _ = envs.step([CLICK] * 3)
+    assert not truncated.any()
+
+
+def test_a_state_that_is_none_is_told_and_a_busy_keeper_keeps_it(envs):
+    for use in (envs.restore_state, envs.drop_state):
+        with pytest.raises(StateError, match="got 7"):
+            use(7)
+    state = envs.save_state(1)
+    envs.send([CLICK], [1])
+    with pytest.raises(AlreadyPendingCallError):
+        envs.drop_state(state)
+    envs.recv()
+    envs.drop_state(state)
+    envs.close()
+    envs.drop_state(state)

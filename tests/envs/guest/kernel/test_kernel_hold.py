@@ -1,5 +1,7 @@
 """Kernels that are held: what comes back, how often, and what cannot be held."""
 
+import os
+
 import pytest
 
 from deskgym.envs.errors import GuestCallError
@@ -126,19 +128,65 @@ def test_nothing_that_is_held_is_left(machine, kernel):
         kernel.resume(first)
 
 
+PATCH = """
+import gc
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Kernel":
+        thing._operations["hold"] = lambda fds, cwd="", live=False: {says}
+"""
+SPOILED = {
+    "children that nobody waits for": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "no further process": "import resource; resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))",
+    "a timer": "import signal; signal.signal(14, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 60)",
+    "a thread in each fork": (
+        "import threading\n"
+        "start = lambda: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "os.register_at_fork(after_in_child=start)"
+    ),
+    "a process in each fork": (
+        "import subprocess\nos.register_at_fork(after_in_child=lambda: subprocess.Popen(['sleep', '60']))"
+    ),
+    "a file that is read": "file = open('/usr/lib/os-release', 'rb', buffering=0); file.read(10)",
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_what_spoils_a_copy_costs_the_session_nothing(machine, kernel, how):
+    if how == "no further process" and machine.kind != "sandbox" and os.getuid() == 0:
+        pytest.skip("the limit does not hold for root")
+    kernel.run(SPOILED[how])
+    with pytest.raises(GuestCallError):
+        kernel.hold()
+    assert kernel.run("x, open('t.csv').read()").stdout == "(1, 'a,b\\n1,2\\n')\n"
+    kernel.run("import signal; signal.setitimer(signal.ITIMER_REAL, 0)")
+
+
+@pytest.mark.sandbox
+def test_a_held_session_is_shut_to_later_ones(machine, kernel):
+    if machine.kind != "sandbox":
+        pytest.skip("the agent is the guest's own user there")
+    number = kernel.hold()
+    look = (
+        "found = []\n"
+        "for p in os.listdir('/proc'):\n"
+        "    if p.isdigit() and int(p) != os.getpid():\n"
+        "        try: open(f'/proc/{p}/mem', 'r+b'); found.append(p)\n"
+        "        except OSError: pass\n"
+        "for place in ('..', '../../held'):\n"
+        "    try: found += [name for name in os.listdir(place) if 'session' not in name]\n"
+        "    except OSError: pass\n"
+        "found"
+    )
+    assert kernel.run(look).stdout == "[]\n"
+    kernel.resume(number)
+    assert kernel.run(f"{look}, os.access('/proc/self/mem', os.R_OK)").stdout == "([], True)\n"
+
+
 @pytest.mark.sandbox
 def test_a_kernel_that_lies_about_its_copy_is_told(machine, kernel):
     if machine.kind != "sandbox":
         pytest.skip("the agent is the guest's own user there")
-    lie = (
-        "import gc\n"
-        "for thing in gc.get_objects():\n"
-        "    if type(thing).__name__ == 'Kernel':\n"
-        "        thing._operations['hold'] = lambda fds, cwd='': (os.write(fds[0], b'{}'), {'cwd': '/'})[1]\n"
-        "        told = True\n"
-        "told"
-    )
-    assert kernel.run(lie).stdout == "True\n"
+    kernel.run(PATCH.format(says="(os.write(fds[0], b'{}'), {'cwd': '/'})[1]"))
     with pytest.raises(GuestCallError, match="copy of the kernel"):
         kernel.hold()
     assert kernel.run("x").stdout == "1\n"
