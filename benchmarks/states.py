@@ -2,7 +2,7 @@
 
 ``python -m deskgym.benchmarks.states``; ``--help`` has the options. Of each task the oracle's actions are played singly
 a few times; then they are played to the middle, forked, and each fork plays on. Frames, elements and verdicts are
-compared at each step after the middle. The exit status is 1 where one differs. See ``docs/appendix/states.md``.
+compared at each step after the middle. The exit status is 1 where one differs. See ``docs/states.md``.
 """
 
 from __future__ import annotations
