@@ -189,7 +189,7 @@
       holder.append(part("End", element("p", {}, "This is the screen after the last recorded step. The verdict is above.")));
       return;
     }
-    holder.append(part(`Step ${step.number} of ${episode.steps.length - 1}`, code(step.action)));
+    holder.append(part(`Step ${step.number} of ${(episode.steps[0].number ?? 0) + episode.steps.length - 1}`, code(step.action)));
     const reward = step.reward === null ? "-" : String(step.reward);
     holder.append(part(`Reward: ${reward}${step.end ? ` · ${step.end}` : ""}`));
     if (step.feedback) holder.append(part("Feedback", text(step.feedback)));
@@ -237,7 +237,7 @@
     const action = episode.steps[at + 1]; // undefined at the end
     const shown = action && $("after").checked ? action : episode.steps[at];
     $("slider").value = at;
-    $("where").textContent = action ? `step ${action.number} of ${last}` : last > 0 ? "end" : "reset";
+    $("where").textContent = action ? `step ${action.number} of ${(episode.steps[0].number ?? 0) + last}` : last > 0 ? "end" : "reset";
     $("first").disabled = $("previous").disabled = at === 0;
     $("last").disabled = $("next").disabled = at === last;
     $("caption").replaceChildren(

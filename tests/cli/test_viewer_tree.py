@@ -76,5 +76,5 @@ def test_its_lines_lead_to_their_episodes(recordings, browser, axe, tmp_path):
     assert browser.execute_script("return location.hash") == "#4/1"
     browser.implicitly_wait(5)
     assert browser.find_element("css selector", '#tree a.on[data-number="4"]')
-    assert "of 1" in browser.find_element("id", "where").text
+    assert browser.find_element("id", "where").text == "step 4 of 4"
     assert axe() == []
