@@ -68,7 +68,7 @@ def _short_episodes(part: Part) -> None:
             for key, vector in vectors.items():
                 what = f"short episodes, {DESKTOPS} desktops{' that are kept' if key != 'short' else ''}: steps"
                 start = time.perf_counter()
-                steps = _drive(vector, random, part.few(200, 20))
+                steps = _drive(vector, random, part.few(120, 20))
                 part.rows.add(key, what, steps / (time.perf_counter() - start), "/s")
 
 
