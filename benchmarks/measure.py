@@ -113,11 +113,16 @@ def cpu_seconds(processes: list[psutil.Process] | None = None) -> float:
     Args:
         processes: these; ``family()`` if None.
     """
-    total = 0.0
+    return sum(cpu_by_process(processes).values())
+
+
+def cpu_by_process(processes: list[psutil.Process] | None = None) -> dict[psutil.Process, float]:
+    """The same for each of them, without those that are gone."""
+    found = {}
     for process in family() if processes is None else processes:
         with suppress(psutil.Error):
-            total += _seconds(process)
-    return total
+            found[process] = _seconds(process)
+    return found
 
 
 def _seconds(process: psutil.Process) -> float:
@@ -139,15 +144,6 @@ def busy_cores() -> Callable[[], float]:
 def available_mb() -> float:
     """The host's memory that can be had without swapping, in MiB."""
     return float(psutil.virtual_memory().available) / (1 << 20)
-
-
-def cpu_by_process() -> dict[psutil.Process, float]:
-    """The same, for each of ``family()``."""
-    found = {}
-    for process in family():
-        with suppress(psutil.Error):
-            found[process] = _seconds(process)
-    return found
 
 
 def wait_for_quiet(seconds: float = 0.5, busy: float = 0.1, cap: float = 15.0) -> None:

@@ -55,7 +55,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m deskgym.benchmarks.states", description=__doc__)
     parser.add_argument("--machine", default="sandbox")
-    parser.add_argument("--suite", default="science")
     parser.add_argument("--task", default="kalgebra/*", help="a glob over task ids")
     parser.add_argument("--tasks", type=int, default=20, help="the first so many of them")
     parser.add_argument("--forks", type=int, default=8)
@@ -71,9 +70,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ValueError: no task matches.
     """
-    ids = [one for one in load_suite(options.suite).ids() if Path(one).match(options.task)][: options.tasks]
+    ids = [one for one in load_suite("science").ids() if Path(one).match(options.task)][: options.tasks]
     if not ids:
-        raise ValueError(f"no task of {options.suite!r} matches {options.task!r}")
+        raise ValueError(f"no task of science matches {options.task!r}")
     part, began, busy = Part(), time.time(), warn_if_busy()
     tasks = []
     with progress(options.json) as bar:
@@ -135,7 +134,7 @@ def _rows(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _make(options: argparse.Namespace, task: str) -> DesktopEnv:
     env = gymnasium.make(
-        f"deskgym/{options.suite.title().replace('_', '')}-v0", task=task, machine=options.machine, screen_size=SIZE,
+        "deskgym/Science-v0", task=task, machine=options.machine, screen_size=SIZE,
         observation=("screenshot", "elements"), disable_env_checker=True,
     )  # fmt: skip
     return env.unwrapped  # type: ignore[return-value]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import gymnasium
 
 from deskgym.envs.errors import StateError
-from deskgym.envs.states import Copier, SavedState
+from deskgym.envs.states import Copier, SavedState, checked_state
 
 if TYPE_CHECKING:
     from deskgym.envs.machine_env import MachineEnv
@@ -75,9 +75,7 @@ def restore(
         StateError: the wrappers are others; and see ``MachineEnv.restore_state``, as for other errors.
     """
     base, layers = _taken_apart(env)
-    if not isinstance(state, SavedState):
-        raise StateError(f"a state is what save_state() gives, got {state!r}")
-    state.check(base._fits())
+    checked_state(state).check(base._fits())
     if state.layers is None:
         raise StateError("the state was saved of the environment without its wrappers: env.unwrapped restores it")
     if len(state.layers) != len(layers):

@@ -27,7 +27,7 @@ from deskgym.envs.options import PlainSpec
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.provision.pool import WarmPool
 from deskgym.envs.rendering import METADATA, Window
-from deskgym.envs.states import Copier, Done, Kept, SavedState, Seen, Way
+from deskgym.envs.states import Copier, Done, Kept, SavedState, Seen, Way, checked_state
 
 _STATE_OPTIONS = ("state", "strict")
 
@@ -191,9 +191,7 @@ class MachineEnv(PlainSpec, gymnasium.Env[dict[str, Any], Any], EzPickle):
             StateError: it was closed, is of another environment, or a replay came out otherwise; no episode runs then.
             MachineError: no machine could be had.
         """
-        if not isinstance(state, SavedState):
-            raise StateError(f"a state is what save_state() gives, got {state!r}")
-        state.check(self._fits())
+        checked_state(state).check(self._fits())
         start = time.perf_counter()
         self.episodes.over = True
         task = state.task(self.episodes.suite)

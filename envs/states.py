@@ -240,6 +240,13 @@ class SavedState:
         return {**vars(self), "_task": None, "_kept": lent, "_release": _nothing, "how": how}
 
 
+def checked_state(value: Any) -> SavedState:
+    """The value. Raises StateError where it is no state."""
+    if not isinstance(value, SavedState):
+        raise StateError(f"a state is what save_state() gives, got {value!r}")
+    return value
+
+
 def _nothing() -> None:
     """There is nothing to release."""
 

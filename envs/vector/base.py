@@ -15,9 +15,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
-from deskgym.envs.errors import StateError
 from deskgym.envs.options import PlainSpec
-from deskgym.envs.states import SavedState
+from deskgym.envs.states import SavedState, checked_state
 from deskgym.envs.vector.client import EnvClient
 from deskgym.envs.vector.worker import Result
 
@@ -158,13 +157,13 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         """
         ids = list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
         infos: dict[str, Any] = {}
-        for k, result in zip(ids, self._ask_some(ids, "restore", (_a_state(state), strict)), strict=True):
+        for k, result in zip(ids, self._ask_some(ids, "restore", (checked_state(state), strict)), strict=True):
             infos = self._add_info(infos, result.info, k)
         return self._observed(range(self.num_envs)), infos
 
     def drop_state(self, state: SavedState) -> None:
         """Delete a state. Idempotent."""
-        if self.closed or (home := self._homes.get(_a_state(state).saved_at)) is None:
+        if self.closed or (home := self._homes.get(checked_state(state).saved_at)) is None:
             return
         self._ask_some([home], "drop", (state.saved_at,))
         del self._homes[state.saved_at]
@@ -364,12 +363,6 @@ class _Infos(VectorEnv[Any, Any, Any]):
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
-
-
-def _a_state(state: Any) -> SavedState:
-    if not isinstance(state, SavedState):
-        raise StateError(f"a state is what save_state() gives, got {state!r}")
-    return state
 
 
 def _mode(mode: str | AutoresetMode) -> AutoresetMode:
