@@ -61,18 +61,20 @@ def check_options(
         ValueError: all that is wrong, and what is legal.
     """
     options = {} if options is None else options
-    names = sorted((*parameters(taker, leading), *legal))
+    known = parameters(taker, leading)
+    names = sorted((*known, *legal))
+
+    def unknown(name: Any) -> Mistake:
+        return Mistake((), f"unknown option {name!r}; legal are {', '.join(names)}{near(name, names)}")
+
     if not isinstance(options, Mapping):
         raise ValueError(f"{noun}={shown(options)}; legal is None or a mapping with any of {', '.join(names)}")
+    if options and not any(name in known for name in options):  # else it would be taken for the first one's value
+        raise ValueError("; ".join(_said(noun, unknown(name)) for name in list(options)[:5]))
     try:
         return bind(taker, options, leading=leading, converters=_INSTANCES, noun="option")
     except CallMistakes as wrong:
-        mistakes = [
-            Mistake((), f"unknown option {m.path[0]!r}; legal are {', '.join(names)}{near(m.path[0], names)}")
-            if m.path[1:] == (KEY,)
-            else m
-            for m in wrong.mistakes
-        ]
+        mistakes = [unknown(m.path[0]) if m.path[1:] == (KEY,) else m for m in wrong.mistakes]
         raise ValueError("; ".join(_said(noun, mistake) for mistake in mistakes)) from None
 
 

@@ -148,6 +148,11 @@ def test_what_stays_in_the_x_server_costs_the_machine(standing, what):
     assert pid_of(standing) != before and standing.not_reused.startswith(what), standing.not_reused
 
 
+def test_a_mistyped_option_is_told():
+    with pytest.raises(ValueError, match="unknown option 'reuze'; legal are .*did you mean 'reuse'"):
+        gym.make("deskgym/Science-v0", machine_options={"reuze": True})
+
+
 def test_code_of_the_agent_costs_the_machine(standing):
     before = pid_of(standing)
     assert standing.reusable
