@@ -13,7 +13,7 @@ from deskgym.envs.displays import by_guest
 from deskgym.envs.displays.base import Display, StepReport, StepRequest
 from deskgym.envs.errors import GuestCallError, MachineError
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.guest.x11.framebuffer import read_layout
+from deskgym.envs.guest.x11.framebuffer import Layout, read_layout
 
 
 class X11Display(Display):
@@ -24,17 +24,20 @@ class X11Display(Display):
         framebuffer: the file's descriptor; the display owns it from now on.
         size: width and height that it must have, in pixels.
         offset: where in the file the framebuffer begins, in bytes.
+        mapped: look at the file's memory itself; else it is read for each frame, since the machine could cut it.
 
     Raises:
-        MachineError: the file is not the framebuffer of such a screen, or it can be cut.
+        MachineError: the file is not the framebuffer of such a screen, or it can be cut although it is mapped.
     """
 
-    def __init__(self, client: GuestClient, framebuffer: int, size: tuple[int, int], offset: int = 0) -> None:
+    def __init__(
+        self, client: GuestClient, framebuffer: int, size: tuple[int, int], offset: int = 0, *, mapped: bool = True
+    ) -> None:
         self.size = size
         self._client = client
         self._fd = framebuffer
         try:
-            self._map, self._pixels = _open(framebuffer, size, offset)
+            self._frames: _Mapped | _Read = (_Mapped if mapped else _Read)(framebuffer, size, offset)
         except (OSError, ValueError) as error:
             os.close(framebuffer)
             raise MachineError(f"the framebuffer cannot be read: {error}", "display_lost") from error
@@ -68,7 +71,7 @@ class X11Display(Display):
 
         Raises:
             ValueError: ``out`` has another shape or dtype.
-            MachineError: the display is closed.
+            MachineError: the display is closed, or the machine has cut its file.
         """
         width, height = self.size
         if self._fd < 0:
@@ -78,9 +81,9 @@ class X11Display(Display):
         elif out.shape != (height, width, 3) or out.dtype != np.uint8:
             raise ValueError(f"out is {out.dtype} {out.shape}; it must be uint8 {(height, width, 3)}")
         if out.flags.c_contiguous and out.flags.writeable:
-            self._convert(self._pixels, self._code, dst=out)
+            self._convert(self._frames.pixels, self._code, dst=out)
         else:
-            out[...] = self._convert(self._pixels, self._code)
+            out[...] = self._convert(self._frames.pixels, self._code)
         return out
 
     def carry_out(self, request: StepRequest) -> StepReport:
@@ -103,23 +106,60 @@ class X11Display(Display):
     def close(self) -> None:
         """Give the framebuffer back. Idempotent."""
         if self._fd >= 0:
-            self._pixels = np.empty((0, 0, 4), np.uint8)
-            self._map.close()
+            self._frames.close()
             os.close(self._fd)
             self._fd = -1
 
 
-def _open(fd: int, size: tuple[int, int], offset: int) -> tuple[mmap.mmap, NDArray[np.uint8]]:
-    """Map an XWD file and view its pixels, BGRX uint8 (height, width, 4). Raises ValueError, OSError."""
-    if _can_be_cut(fd):  # reading what was cut off ends this process
-        raise ValueError("its file can be made shorter; it must be a memory file with F_SEAL_SHRINK")
+class _Mapped:
+    """A framebuffer that is looked at where it is."""
+
+    def __init__(self, fd: int, size: tuple[int, int], offset: int) -> None:
+        if _can_be_cut(fd):  # reading what was cut off ends this process
+            raise ValueError("its file can be made shorter; it must be a memory file with F_SEAL_SHRINK")
+        layout = _layout(fd, size, offset)
+        self._memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ, offset=offset)
+        self.pixels = _view(self._memory, layout)
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self.pixels = np.empty((0, 0, 4), np.uint8)
+        self._memory.close()
+
+
+class _Read:
+    """A framebuffer that is read from its file for each frame."""
+
+    def __init__(self, fd: int, size: tuple[int, int], offset: int) -> None:
+        layout = _layout(fd, size, offset)
+        self._fd, self._offset = fd, offset
+        self._memory = bytearray(layout.end)
+        self._pixels = _view(self._memory, layout)
+
+    @property
+    def pixels(self) -> NDArray[np.uint8]:
+        """The pixels now. Raises MachineError."""
+        if os.preadv(self._fd, [self._memory], self._offset) < len(self._memory):
+            raise MachineError("the framebuffer's file was cut", "display_lost")
+        return self._pixels
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _layout(fd: int, size: tuple[int, int], offset: int) -> Layout:
+    """Where the pixels of a screen of this size are in an XWD file. Raises ValueError, OSError."""
     layout = read_layout(fd, offset)
     if (layout.width, layout.height) != size:
         raise ValueError(f"it is {layout.width}x{layout.height}, not {size[0]}x{size[1]}")
-    width, height = size
-    memory = mmap.mmap(fd, layout.end, prot=mmap.PROT_READ, offset=offset)
+    return layout
+
+
+def _view(memory: mmap.mmap | bytearray, layout: Layout) -> NDArray[np.uint8]:
+    """The pixels in a framebuffer's memory, BGRX uint8 (height, width, 4)."""
+    height, width = layout.height, layout.width
     rows = np.frombuffer(memory, np.uint8, height * layout.line, layout.start).reshape(height, layout.line)
-    return memory, rows[:, : width * 4].reshape(height, width, 4)
+    return rows[:, : width * 4].reshape(height, width, 4)
 
 
 def _can_be_cut(fd: int) -> bool:

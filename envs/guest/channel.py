@@ -28,6 +28,10 @@ class Channel:
         on_frame: called with each message.
         on_end: called once, when the other end is gone or sends garbage.
         parse: makes a message of a frame's body, or raises.
+        descriptors: a socket carries them.
+
+    Attributes:
+        carries_descriptors: whether they can come and go through it.
     """
 
     def __init__(
@@ -37,13 +41,14 @@ class Channel:
         on_frame: Callable[[dict[str, Any]], None],
         on_end: Callable[[], None],
         parse: Callable[[bytes], Any] = unpack,
+        descriptors: bool = True,
     ) -> None:
         self._loop, self._fd, self._on_frame, self._on_end = loop, fd, on_frame, on_end
         self._parse = parse
         self._buffer = bytearray()
         self._received: list[int] = []
-        self.is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
-        self._socket = socket.socket(fileno=os.dup(fd)) if self.is_socket else None
+        self.carries_descriptors = descriptors and stat.S_ISSOCK(os.fstat(fd).st_mode)
+        self._socket = socket.socket(fileno=os.dup(fd)) if self.carries_descriptors else None
         os.set_inheritable(fd, False)
         os.set_blocking(fd, False)
         loop.add_reader(fd, self._read)

@@ -21,6 +21,8 @@ class GuestConfig:
         tmp_dir: TMPDIR of the agent's user.
         processes: RLIMIT_NPROC of the agent's user, or None to leave it. It counts per uid, so on a
             host's shared uid it would count the host's processes too.
+        gvisor: the kernel is gVisor's, whose machine is saved and restored: no descriptor comes through the channel, a
+            socket does not tell who is at its other end, and what was waited for must be asked for again.
         emulated: instructions are emulated: what programs draw with OpenGL takes a hundred times as long.
         sudo: programs may gain rights, so that sudo works; whoever has root in the machine can deceive its guest.
         marker: put into the environment of all that is started, so that the host can find what is left.
@@ -39,6 +41,7 @@ class GuestConfig:
     runtime_dir: str = "/run/user/1000"
     tmp_dir: str = "/tmp"
     processes: int | None = None
+    gvisor: bool = False
     emulated: bool = False
     sudo: bool = False
     marker: str = ""
@@ -48,6 +51,11 @@ class GuestConfig:
     locale: str | None = None
     locale_path: str | None = None
     clock: str | None = None
+
+    @property
+    def seen_as(self) -> int:
+        """The uid that the desktop's buses see in the guest; gVisor tells everybody the own one of who asks."""
+        return os.getuid() if self.uid is None or not self.gvisor else self.uid
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -91,6 +99,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, GuestConfi
     parser.add_argument("--runtime-dir", help="default: /run/user/UID")
     parser.add_argument("--tmp-dir", default=GuestConfig.tmp_dir)
     parser.add_argument("--processes", type=int, help="RLIMIT_NPROC of the agent's user")
+    parser.add_argument("--gvisor", action="store_true", help="the kernel is gVisor's, and may be restored")
     parser.add_argument("--emulated", action="store_true", help="avoid OpenGL where programs can do without")
     parser.add_argument("--sudo", action="store_true", help="let programs gain rights")
     parser.add_argument("--marker", default="", help="value of DESKGYM_MACHINE in every environment")

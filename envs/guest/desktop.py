@@ -230,7 +230,7 @@ class Desktop:
         with open(f"{_HERE}/bus.conf") as file:
             text = file.read().replace("@TYPE@", kind).replace("@SERVICES@", services)
         with open(place, "w") as file:
-            file.write(text.replace("@GUEST@", str(os.getuid())))
+            file.write(text.replace("@GUEST@", str(self._config.seen_as)))
         return place
 
     async def _accessibility(self, bus_ready: tuple[Service, int], size: tuple[int, int]) -> None:
@@ -239,7 +239,7 @@ class Desktop:
         self._mark("session_bus")
         from deskgym.envs.guest.accessibility.bus import Bus
 
-        session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"])
+        session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"], self._config.seen_as)
         await session.connect()
         if self._config.uid is not None:  # the machine is ours
             self._write_bus_config("accessibility")
@@ -259,7 +259,7 @@ class Desktop:
         answer = await session.call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         self._mark("accessibility_bus")
         self.env["AT_SPI_BUS_ADDRESS"] = str(answer[0])
-        self.reader = AccessibilityReader(str(answer[0]), size)
+        self.reader = AccessibilityReader(str(answer[0]), size, uid=self._config.seen_as)
         await self.reader.connect()
         self._mark("accessibility")
         self.session = session

@@ -49,7 +49,7 @@ class Server:
         self._config, self._loop = config, loop
         self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.ended = loop.create_future()
-        self._channel = Channel(loop, fd, self._queue.put_nowait, self._end)
+        self._channel = Channel(loop, fd, self._queue.put_nowait, self._end, descriptors=not config.gvisor)
         self._reaper = Reaper(loop)
         self._env = base_environment(config)
         self._commands = Commands(config, self._reaper, self._env)
@@ -102,7 +102,8 @@ class Server:
     async def _start_desktop(self, width: int, height: int, glx: bool = False) -> dict[str, Any]:
         """Start the desktop, once.
 
-        The answer carries the framebuffer's descriptor, or where a channel cannot, its ``extent`` on its block device.
+        The answer carries the framebuffer's descriptor; where the channel cannot, its ``extent`` on its block device.
+        Of gVisor's machines the host has the file itself.
         """
         if self._desktop is not None:
             raise ValueError("the desktop runs already")
@@ -121,11 +122,13 @@ class Server:
         about = {"timing": desktop.timings, "display": self._env["DISPLAY"], "env": self._env}
         if fd is None:
             return about
-        if self._channel.is_socket:
+        if self._channel.carries_descriptors:
             answer = WithDescriptor(about)
             answer.fd = fd
             return answer
         os.close(fd)
+        if self._config.gvisor:
+            return about
         from deskgym.envs.guest.x11.extents import find_extent
 
         return {**about, "extent": find_extent(desktop.server.framebuffer)}
@@ -353,7 +356,7 @@ def serve_one(config: GuestConfig, fd: int) -> None:
     make_folders(config)
     gc.freeze()
     gc.enable()
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=_poll_loop if config.gvisor else None) as runner:
         loop = runner.get_loop()
         server: Server | None = None
 
@@ -373,3 +376,10 @@ def serve_one(config: GuestConfig, fd: int) -> None:
 
                 shutil.rmtree(config.remove, ignore_errors=True)
             os._exit(0)
+
+
+def _poll_loop() -> asyncio.AbstractEventLoop:
+    """An event loop that names what it waits for each time: what epoll was told of a host's socket, gVisor forgets."""
+    import selectors
+
+    return asyncio.SelectorEventLoop(selectors.PollSelector())

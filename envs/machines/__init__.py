@@ -54,6 +54,7 @@ def create_machine(kind: str, config: MachineConfig | None = None, /, **options:
         raise ValueError(f"machine {kind!r} cannot be loaded: {error}") from error
     if not (isinstance(machine_class, type) and issubclass(machine_class, Machine)):
         raise ValueError(f"machine {kind!r} is not a subclass of deskgym.envs.machines.Machine")
+    machine_class = machine_class.variant(options)
     if not _takes_any(machine_class):
         options = check_options(machine_class, options, "machine_options", leading=1, legal=LIMITS)
     return machine_class(config, **options)

@@ -145,6 +145,11 @@ class Machine(ABC):
         if self.config.layers and "layers" not in self.can:
             raise no_layers(self.kind)
 
+    @classmethod
+    def variant(cls, options: Mapping[str, Any]) -> type[Machine]:
+        """The class that machines with these further arguments are of: it, as a rule."""
+        return cls
+
     @abstractmethod
     def start(self) -> None:
         """Boot it afresh, with a desktop if the config has a screen; returns when guest and display answer.

@@ -70,10 +70,14 @@ class Bus:
 
     ``on_signal(sender, path, interface, member, detail)`` hears every signal that was asked for with a match rule;
     ``detail`` is its first argument if that is a string. ``lost`` says why there is no connection, if there is none.
+
+    Args:
+        address: where it listens, as D-Bus writes it.
+        uid: whom the bus sees in us; this process's own if None.
     """
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, uid: int | None = None) -> None:
+        self.address, self._uid = address, os.geteuid() if uid is None else uid
         self.lost: str | None = "not connected"
         self.on_signal: Callable[[str, str, str, str, str], None] | None = None
         self.calls = 0
@@ -109,7 +113,7 @@ class Bus:
         raise AccessibilityLost(f"cannot connect to the accessibility bus at {self.address!r}: {why}")
 
     async def _authenticate(self, connection: socket.socket) -> None:
-        identity = str(os.geteuid()).encode().hex().encode()
+        identity = str(self._uid).encode().hex().encode()
         await self._loop.sock_sendall(connection, b"\0AUTH EXTERNAL " + identity + b"\r\n")
         line = b""
         while not line.endswith(b"\r\n"):
@@ -118,7 +122,7 @@ class Bus:
                 raise ConnectionError("it closed the connection while authenticating")
             line += more
         if not line.startswith(b"OK "):
-            raise ConnectionError(f"it refused uid {os.geteuid()}: {line.decode(errors='replace').strip()}")
+            raise ConnectionError(f"it refused uid {self._uid}: {line.decode(errors='replace').strip()}")
         await self._loop.sock_sendall(connection, b"BEGIN\r\n")
 
     async def close(self) -> None:

@@ -63,12 +63,21 @@ class AccessibilityReader(Hands):
         screen: width and height in pixels.
         text_limit: most characters of one element's text.
         correct: report what LibreOffice draws where it is rather than where it says (``node.Shift``).
+        uid: see ``Bus``.
 
     Every method that asks the bus raises AccessibilityLost once that is gone.
     """
 
-    def __init__(self, address: str, screen: tuple[int, int], *, text_limit: int = 2000, correct: bool = True) -> None:
-        bus = Bus(address)
+    def __init__(
+        self,
+        address: str,
+        screen: tuple[int, int],
+        *,
+        text_limit: int = 2000,
+        correct: bool = True,
+        uid: int | None = None,
+    ) -> None:
+        bus = Bus(address, uid)
         super().__init__(bus)
         bus.on_signal = self._on_signal
         self.screen: Rect = (0, 0, *screen)

@@ -11,12 +11,12 @@ import socket
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.guest import landlock
@@ -50,6 +50,7 @@ REUSES = 100
 """Episodes that one desktop is kept for at most: whatever nobody thought of ends then."""
 FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
 LOG_SIZE = 1 << 16
+GVISOR = "runsc"
 
 
 class SandboxMachine(Machine):
@@ -61,7 +62,8 @@ class SandboxMachine(Machine):
 
     Args:
         config: what it may have.
-        runtime: the OCI runtime: ``"runc"`` or ``"crun"``.
+        runtime: the OCI runtime: ``"runc"`` or ``"crun"``. With ``"runsc"``, gVisor's, ``create_machine`` builds a
+            ``GvisorMachine``.
         hide: more folders and files of the host, below /usr, /etc or /opt, that it must not see.
         reuse: where the agent's code has not run, a fresh start clears the desktop of what did, compares it with how it
             began, and keeps it, up to ``REUSES`` times; for tasks whose programs let nobody run code. See
@@ -82,6 +84,15 @@ class SandboxMachine(Machine):
     isolates = True
     can = Machine.can | {"companions", "kernels", "layers", "session", "shared_folders"}
 
+    @classmethod
+    def variant(cls, options: Mapping[str, Any]) -> type[Machine]:
+        """Machines of gVisor are of a class of their own."""
+        if cls is SandboxMachine and options.get("runtime") == GVISOR:
+            from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
+
+            return GvisorMachine
+        return cls
+
     @checked
     def __init__(
         self,
@@ -96,6 +107,8 @@ class SandboxMachine(Machine):
         self._uses = 0  # of the desktop that there is
         self.enforces = _enforced()
         self.runtime = runtime
+        if runtime == GVISOR and type(self) is SandboxMachine:
+            raise ValueError("runtime='runsc' needs create_machine('sandbox', runtime='runsc'), or GvisorMachine")
         self._hide = tuple(hide)
         for path in hide:
             if not os.path.isabs(path):
@@ -151,14 +164,14 @@ class SandboxMachine(Machine):
             locale=build_locale(self.config.locale) if self.config.locale is not None else None,
             interpreter=find_interpreter(),
             limits=host.limits,
-            below=below,
+            below=self._lower(below),
             hidden=hidden_paths(self._hide),
             layers=self._layers,
             prepared=self._prepared,
         )
         bundle = self._supervisor.folder / self._name
         bundle.mkdir(mode=0o700)
-        (bundle / "config.json").write_text(json.dumps(build_spec(parts)))
+        (bundle / "config.json").write_text(json.dumps(self._specify(parts)))
         self._log = _sealed_log()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -181,13 +194,26 @@ class SandboxMachine(Machine):
                 f"the sandbox's guest did not answer: {error}; it said: {self.log() or 'nothing'}", kind="start_failed"
             ) from error
         if self.config.screen_size is not None:
-            from deskgym.envs.displays.x11 import X11Display
+            self._display = self._open_display(self._guest, self.config.screen_size)
 
-            self._display = X11Display.start(self._guest, self.config.screen_size, self.config.glx)
-            live.publish(self, init=self._started.pid)
-            self._uses = 0
-            if self.reuse:
-                self._guest.call("stand", CLEARING)
+    def _lower(self, below: Path | None) -> Path | None:
+        """The layers of the snapshot that it is restored to, which lie under its own."""
+        return below
+
+    def _specify(self, parts: Parts) -> dict[str, Any]:
+        """The OCI configuration of the container."""
+        return build_spec(parts)
+
+    def _open_display(self, guest: GuestClient, size: tuple[int, int]) -> Display:
+        """Start the guest's desktop."""
+        from deskgym.envs.displays.x11 import X11Display
+
+        display = X11Display.start(guest, size, self.config.glx)
+        live.publish(self, init=self.init_pid)
+        self._uses = 0
+        if self.reuse:
+            guest.call("stand", CLEARING)
+        return display
 
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""

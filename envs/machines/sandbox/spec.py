@@ -89,11 +89,11 @@ def build_spec(parts: Parts) -> dict[str, Any]:
     }
 
 
-def guest_arguments(parts: Parts) -> list[str]:
-    """The command line of PID 1."""
+def guest_arguments(parts: Parts, fd: int = GUEST_FD) -> list[str]:
+    """The command line of the guest, whose control channel is this descriptor."""
     arguments = [
         parts.interpreter.path, "-I", "-S", f"{INSIDE}/boot.py",
-        "--fd", str(GUEST_FD), "--uid", str(AGENT), "--gid", str(AGENT),
+        "--fd", str(fd), "--uid", str(AGENT), "--gid", str(AGENT),
     ]  # fmt: skip
     if parts.locale is not None:
         arguments += ["--locale", str(parts.config.locale), "--locale-path", LOCALE_INSIDE]
@@ -130,29 +130,29 @@ def _process(parts: Parts) -> dict[str, Any]:
 
 def _mounts(parts: Parts) -> list[dict[str, Any]]:
     mounts = [
-        _mount("/proc", "proc"),
-        _mount("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=1m", *FEW),
-        _mount("/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
-        _mount("/dev/shm", "tmpfs", "nosuid", "noexec", "nodev", "mode=1777", f"size={SHM_MB}m", *FEW),
-        _mount("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
-        _mount("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
-        _mount("/run", "tmpfs", "nosuid", "nodev", "mode=755", f"size={RUN_MB}m", *FEW),
+        mount("/proc", "proc"),
+        mount("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=1m", *FEW),
+        mount("/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
+        mount("/dev/shm", "tmpfs", "nosuid", "noexec", "nodev", "mode=1777", f"size={SHM_MB}m", *FEW),
+        mount("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
+        mount("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
+        mount("/run", "tmpfs", "nosuid", "nodev", "mode=755", f"size={RUN_MB}m", *FEW),
     ]
     if parts.layers is None:
         disk = parts.config.disk_mb
         limits = (f"size={disk}m", f"nr_inodes={max(65536, 256 * disk)}")  # empty files take the kernel's memory
-        mounts.append(_mount("/.layers", "tmpfs", "tmpcopyup", "nosuid", "nodev", *limits))
+        mounts.append(mount("/.layers", "tmpfs", "tmpcopyup", "nosuid", "nodev", *limits))
     else:
-        mounts.append(_bind(str(parts.layers), "/.layers", "rw", "nosuid", "nodev"))
+        mounts.append(bind(str(parts.layers), "/.layers", "rw", "nosuid", "nodev"))
     mounts += [_overlay(name, parts) for name in LAYERS]
-    mounts += [_bind(path, path, "ro", "nosuid", "nodev") for path in parts.rootfs.binds]
-    mounts.append(_bind(str(parts.guest), INSIDE, "ro", "nosuid", "nodev"))
+    mounts += [bind(path, path, "ro", "nosuid", "nodev") for path in parts.rootfs.binds]
+    mounts.append(bind(str(parts.guest), INSIDE, "ro", "nosuid", "nodev"))
     if parts.libraries is not None:
-        mounts.append(_bind(str(parts.libraries), LIBRARIES_INSIDE, "ro", "nosuid", "nodev"))
+        mounts.append(bind(str(parts.libraries), LIBRARIES_INSIDE, "ro", "nosuid", "nodev"))
     if parts.locale is not None:
-        mounts.append(_bind(str(parts.locale), LOCALE_INSIDE, "ro", "nosuid", "nodev"))
+        mounts.append(bind(str(parts.locale), LOCALE_INSIDE, "ro", "nosuid", "nodev"))
     if parts.interpreter.prefix:
-        mounts.append(_bind(parts.interpreter.prefix, PYTHON_INSIDE, "ro", "nosuid", "nodev"))
+        mounts.append(bind(parts.interpreter.prefix, PYTHON_INSIDE, "ro", "nosuid", "nodev"))
     return mounts
 
 
@@ -166,14 +166,16 @@ def _overlay(name: str, parts: Parts) -> dict[str, Any]:
         lower.append(f"/{name}")
     own = parts.rootfs.root / ".layers" / name
     options = (f"lowerdir={':'.join(lower)}", f"upperdir={own / 'upper'}", f"workdir={own / 'work'}")
-    return _mount(f"/{name}", "overlay", "nosuid", "nodev", "userxattr", *options)
+    return mount(f"/{name}", "overlay", "nosuid", "nodev", "userxattr", *options)
 
 
-def _mount(destination: str, kind: str, *options: str) -> dict[str, Any]:
+def mount(destination: str, kind: str, *options: str) -> dict[str, Any]:
+    """An entry of ``mounts`` for a file system of its own."""
     return {"destination": destination, "type": kind, "source": kind, "options": list(options)}
 
 
-def _bind(source: str, destination: str, *options: str) -> dict[str, Any]:
+def bind(source: str, destination: str, *options: str) -> dict[str, Any]:
+    """An entry of ``mounts`` for a folder or a file of the host."""
     return {"destination": destination, "type": "bind", "source": source, "options": ["rbind", *options]}
 
 
