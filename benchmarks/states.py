@@ -55,6 +55,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m deskgym.benchmarks.states", description=__doc__)
     parser.add_argument("--machine", default="sandbox")
+    parser.add_argument("--runtime", help="of the sandbox, such as runsc")
     parser.add_argument("--task", default="kalgebra/*", help="a glob over task ids")
     parser.add_argument("--tasks", type=int, default=20, help="the first so many of them")
     parser.add_argument("--forks", type=int, default=8)
@@ -90,6 +91,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "format": FORMAT,
         "time": time.strftime("%Y-%m-%d %H:%M", time.gmtime(began)) + " UTC",
         "machine": options.machine,
+        "runtime": options.runtime,
         "screen_size": SIZE,
         "host": describe_host(),
         "load": {"before": load()[0], "busy": busy},
@@ -100,8 +102,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def show(data: dict[str, Any]) -> None:
     """The tables."""
+    runtime = f" with {data['runtime']}" if data["runtime"] else ""
     print_table(
-        f"forks in the middle, machine {data['machine']}",
+        f"forks in the middle, machine {data['machine']}{runtime}",
         ["task", "steps", "middle", "equal", "how", "what differs"],
         [
             [
@@ -136,6 +139,7 @@ def _make(options: argparse.Namespace, task: str) -> DesktopEnv:
     env = gymnasium.make(
         "deskgym/Science-v0", task=task, machine=options.machine, screen_size=SIZE,
         observation=("screenshot", "elements"), disable_env_checker=True,
+        machine_options={} if options.runtime is None else {"runtime": options.runtime},
     )  # fmt: skip
     return env.unwrapped  # type: ignore[return-value]
 

@@ -53,11 +53,6 @@ class GuestConfig:
     clock: str | None = None
 
     @property
-    def seen_as(self) -> int:
-        """The uid that the desktop's buses see in the guest; gVisor tells everybody the own one of who asks."""
-        return os.getuid() if self.uid is None or not self.gvisor else self.uid
-
-    @property
     def owner(self) -> tuple[int, int]:
         """Uid and gid that the agent's files belong to."""
         if self.uid is None:

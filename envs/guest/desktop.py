@@ -208,7 +208,7 @@ class Desktop:
     def _start_bus(self) -> tuple[Service, int]:
         ready_read, ready_write = os.pipe()
         os.set_blocking(ready_read, False)
-        address = self.env["DBUS_SESSION_BUS_ADDRESS"]
+        address = self._session_address()
         try:
             service = self._service(
                 [
@@ -230,21 +230,37 @@ class Desktop:
         with open(f"{_HERE}/bus.conf") as file:
             text = file.read().replace("@TYPE@", kind).replace("@SERVICES@", services)
         with open(place, "w") as file:
-            file.write(text.replace("@GUEST@", str(self._config.seen_as)))
+            file.write(text.replace("@GUEST@", str(self._seen_as())))
         return place
 
     async def _accessibility(self, bus_ready: tuple[Service, int], size: tuple[int, int]) -> None:
         """Bring up the accessibility bus, say that it is enabled, and connect a reader."""
         await first_line(*bus_ready, DEADLINE)
         self._mark("session_bus")
-        from deskgym.envs.guest.accessibility.bus import Bus
-
-        session = Bus(self.env["DBUS_SESSION_BUS_ADDRESS"], self._config.seen_as)
+        session = self._to_bus(self._session_address())
         await session.connect()
         if self._config.uid is not None:  # the machine is ours
             self._write_bus_config("accessibility")
         await owned(session, "org.a11y.Bus", self._start_launcher())
         await self._read_accessibility(session, size)
+
+    def _session_address(self) -> str:
+        """Where the session bus itself listens."""
+        return self.env["DBUS_SESSION_BUS_ADDRESS"]
+
+    def _accessibility_address(self, own: str) -> str:
+        """Where programs find the accessibility bus, whose own address this is."""
+        return own
+
+    def _seen_as(self) -> int:
+        """The uid that a bus sees in the guest."""
+        return os.getuid()
+
+    def _to_bus(self, address: str) -> Bus:
+        """A connection to a bus, not yet made."""
+        from deskgym.envs.guest.accessibility.bus import Bus
+
+        return Bus(address)
 
     def _start_launcher(self) -> Service:
         path = next((path for path in _LAUNCHERS if os.path.exists(path)), None)
@@ -258,8 +274,8 @@ class Desktop:
 
         answer = await session.call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         self._mark("accessibility_bus")
-        self.env["AT_SPI_BUS_ADDRESS"] = str(answer[0])
-        self.reader = AccessibilityReader(str(answer[0]), size, uid=self._config.seen_as)
+        self.env["AT_SPI_BUS_ADDRESS"] = self._accessibility_address(str(answer[0]))
+        self.reader = AccessibilityReader(self._to_bus(str(answer[0])), size)
         await self.reader.connect()
         self._mark("accessibility")
         self.session = session

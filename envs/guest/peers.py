@@ -10,16 +10,16 @@ import asyncio
 import os
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest.launched import Family, name_of
 
+if TYPE_CHECKING:
+    from deskgym.envs.guest.accessibility.bus import Bus
+
 _LISTEN = "0A"  # TCP_LISTEN (include/net/tcp_states.h)
 _BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
-
-T = TypeVar("T")
-Call = Callable[..., Awaitable[Any]]
 
 
 class ForeignPeer(Exception):
@@ -38,6 +38,7 @@ async def ask_socket(
     first: bool = False,
     limit: int = 1 << 20,
     timeout: float = 5.0,
+    told: bool = True,
 ) -> dict[str, Any]:
     """Send ``data`` to a program's Unix socket or to its port of 127.0.0.1, and give what it answers.
 
@@ -51,6 +52,7 @@ async def ask_socket(
         first: at the Unix socket, the process that was started must answer, and none that it started: where the agent
             can have the program start anything.
         limit: most bytes of the answer.
+        told: the kernel tells who is at a Unix socket's other end; gVisor does not, so that anybody is believed there.
         timeout: seconds for everything.
 
     Raises:
@@ -65,7 +67,8 @@ async def ask_socket(
         if path is not None:
             reader, writer = await asyncio.open_unix_connection(path, limit=limit)
             peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            _require(family, {struct.unpack("3i", peer)[0]}, path, first)
+            if told:
+                _require(family, {struct.unpack("3i", peer)[0]}, path, first)
         else:
             assert port is not None
             _require_listener(family, port)
@@ -93,14 +96,14 @@ async def ask_socket(
 
 
 async def ask_bus(
-    family: Family, call: Call, name: str, path: str, interface: str, member: str, signature: str = "",
+    family: Family, bus: Bus, name: str, path: str, interface: str, member: str, signature: str = "",
     arguments: Sequence[Any] = (), timeout: float = 5.0,
 ) -> dict[str, Any]:  # fmt: skip
     """Call a method of a program on the session bus; gives its answer's values.
 
     Args:
         family: the program.
-        call: the bus's ``call``.
+        bus: the session bus.
         name: the program's name on the bus.
         path: of the object.
         interface: of the method.
@@ -114,10 +117,9 @@ async def ask_bus(
         TimeoutError: no answer came.
     """
     async with asyncio.timeout(timeout):
-        owner = (await call(*_BUS, "GetNameOwner", "s", name))[0]  # a unique name never becomes another's
-        pid = (await call(*_BUS, "GetConnectionUnixProcessID", "s", owner))[0]
-        _require(family, {int(pid)}, name)
-        return {"answer": list(await call(owner, path, interface, member, signature, *arguments))}
+        owner = (await bus.call(*_BUS, "GetNameOwner", "s", name))[0]  # a unique name never becomes another's
+        _require(family, {await bus.process_of(str(owner))}, name)
+        return {"answer": list(await bus.call(owner, path, interface, member, signature, *arguments))}
 
 
 def _require(family: Family, peers: set[int], where: str, first: bool = False) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest import peers, performer
@@ -77,7 +78,7 @@ class Server:
             "desktop": self._start_desktop,
             "launch": self._launch,
             "launched": self._launched,
-            "ask_socket": self._on_launched(peers.ask_socket),
+            "ask_socket": self._on_launched(partial(peers.ask_socket, told=not config.gvisor)),
             "ask_bus": self._on_launched(self._ask_bus),
             "last_words": self._programs.last_words,
             "perform": self._on_desktop(self._perform),
@@ -147,6 +148,10 @@ class Server:
         return await self._standing.clear()
 
     def _make_desktop(self) -> Desktop:
+        if self._config.gvisor:
+            from deskgym.envs.guest.gvisor import GvisorDesktop
+
+            return GvisorDesktop(self._config, self._reaper, self._env)
         if not self._config.attached:
             return Desktop(self._config, self._reaper, self._env)
         from deskgym.envs.guest.attached import AttachedDesktop  # here, since only few machines need it
@@ -252,7 +257,7 @@ class Server:
     async def _ask_bus(self, family: Family, **params: Any) -> dict[str, Any]:
         if self._desktop is None:
             raise LookupError("there is no desktop: call 'desktop' first")
-        return await peers.ask_bus(family, self._desktop.session.call, **params)
+        return await peers.ask_bus(family, self._desktop.session, **params)
 
     def _launched(self, name: str) -> dict[str, Any]:
         """The processes of the program launched under this name; none when it has ended."""

@@ -14,10 +14,11 @@ import contextlib
 import os
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from struct import Struct
 from struct import error as StructError
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,6 +35,8 @@ _CHUNK = 1 << 18
 _LIMIT = 1 << 27  # D-Bus's own bound of a message
 _REPLY_SERIAL_FIRST = b"\x05\x01u\x00"
 _RETURN, _ERROR, _SIGNAL = 2, 3, 4
+_BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class AccessibilityLost(ConnectionError):
@@ -74,10 +77,12 @@ class Bus:
     Args:
         address: where it listens, as D-Bus writes it.
         uid: whom the bus sees in us; this process's own if None.
+        processes: whose a connection is, by its name, where the bus does not know better.
     """
 
-    def __init__(self, address: str, uid: int | None = None) -> None:
+    def __init__(self, address: str, uid: int | None = None, processes: Mapping[str, int] = NONE) -> None:
         self.address, self._uid = address, os.geteuid() if uid is None else uid
+        self._processes = processes
         self.lost: str | None = "not connected"
         self.on_signal: Callable[[str, str, str, str, str], None] | None = None
         self.calls = 0
@@ -108,7 +113,7 @@ class Bus:
                 continue
             self._socket, self.lost = connection, None
             self._loop.add_reader(connection.fileno(), self._readable)
-            await self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
+            await self.call(*_BUS, "Hello")
             return
         raise AccessibilityLost(f"cannot connect to the accessibility bus at {self.address!r}: {why}")
 
@@ -124,6 +129,12 @@ class Bus:
         if not line.startswith(b"OK "):
             raise ConnectionError(f"it refused uid {self._uid}: {line.decode(errors='replace').strip()}")
         await self._loop.sock_sendall(connection, b"BEGIN\r\n")
+
+    async def process_of(self, name: str) -> int:
+        """The process that has a connection."""
+        if name in self._processes:
+            return self._processes[name]
+        return int((await self.call(*_BUS, "GetConnectionUnixProcessID", "s", name))[0])
 
     async def close(self) -> None:
         """Close the connection; calls under way fail. Closing twice is fine."""

@@ -59,25 +59,19 @@ class AccessibilityReader(Hands):
     """Reads the accessible elements of a desktop, and acts on single ones (see ``Hands``).
 
     Args:
-        address: of the accessibility bus (``org.a11y.Bus.GetAddress``, or the root window's property AT_SPI_BUS).
+        address: of the accessibility bus (``org.a11y.Bus.GetAddress``, or the root window's property AT_SPI_BUS), or a
+            connection to it that is not yet made.
         screen: width and height in pixels.
         text_limit: most characters of one element's text.
         correct: report what LibreOffice draws where it is rather than where it says (``node.Shift``).
-        uid: see ``Bus``.
 
     Every method that asks the bus raises AccessibilityLost once that is gone.
     """
 
     def __init__(
-        self,
-        address: str,
-        screen: tuple[int, int],
-        *,
-        text_limit: int = 2000,
-        correct: bool = True,
-        uid: int | None = None,
+        self, address: str | Bus, screen: tuple[int, int], *, text_limit: int = 2000, correct: bool = True
     ) -> None:
-        bus = Bus(address, uid)
+        bus = Bus(address) if isinstance(address, str) else address
         super().__init__(bus)
         bus.on_signal = self._on_signal
         self.screen: Rect = (0, 0, *screen)
@@ -232,7 +226,7 @@ class AccessibilityReader(Hands):
     async def _introduce(self, program: Program) -> None:
         name, path = program.application.bus_name, program.root.path.decode()
         try:
-            pid = await self._pid(name)
+            pid = await self._bus.process_of(name)
             program.application = Application("", name, pid)
             program.application = await self._who(name, path, pid)
         except (CallFailed, AccessibilityLost):
@@ -241,9 +235,6 @@ class AccessibilityReader(Hands):
         program.root.name = program.application.name
         program.introduction = None
         program.start(self._bus, self.screen, self.text_limit, (), True)
-
-    async def _pid(self, name: str) -> int:
-        return int((await self._bus.call(*_BUS, "GetConnectionUnixProcessID", "s", name))[0])
 
     async def _who(self, name: str, path: str, pid: int) -> Application:
         called, toolkit = await asyncio.gather(
@@ -256,7 +247,7 @@ class AccessibilityReader(Hands):
         """All programs that say by then who they are, with the paths of their roots."""
 
         async def ask(name: str, path: str) -> tuple[Application, str]:
-            return await self._who(name, path, await self._pid(name)), path
+            return await self._who(name, path, await self._bus.process_of(name)), path
 
         listed = await within(self._list(), max(until - time.monotonic(), 0), "the list of programs")
         tasks = [asyncio.ensure_future(ask(name, path)) for name, path in listed.items()]

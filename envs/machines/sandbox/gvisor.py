@@ -69,10 +69,11 @@ class GvisorMachine(SandboxMachine):
         if platform not in PLATFORMS:
             raise ValueError(f"platform={platform!r}; legal are {', '.join(map(repr, PLATFORMS))}")
         self._platform = "" if platform == "auto" else platform
-        self.enforces = self.enforces & {"memory"}
+        self.enforces = frozenset()  # what takes more memory or processes than there may be ends the machine
         self.slowness = SLOWNESS
         self._own: Path | None = None
         self._from: Path | None = None  # the checkpoint that it is started from
+        self._resumed = False  # it was started from one
         self._screen = -1
 
     def snapshot(self) -> Snapshot:
@@ -93,6 +94,11 @@ class GvisorMachine(SandboxMachine):
         self.restore(snapshot)
         return snapshot
 
+    @property
+    def untouched(self) -> bool:
+        """See ``Machine.untouched``."""
+        return not self._resumed and super().untouched
+
     def restore(self, snapshot: Snapshot | None = None) -> None:
         """Return to the snapshot, its programs running, or to a fresh start; see ``Machine.restore``."""
         if snapshot is None:
@@ -100,7 +106,7 @@ class GvisorMachine(SandboxMachine):
             return
         folder = checkpoints.folder_of(snapshot, self._about())
         self.stop()
-        self._from = folder
+        self._from, self._resumed = folder, True
         try:
             self._boot(None, snapshot.layers)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
@@ -120,6 +126,7 @@ class GvisorMachine(SandboxMachine):
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""
         super().stop()
+        self._resumed = False
         own, self._own = self._own, None
         screen, self._screen = self._screen, -1
         if screen >= 0:
@@ -149,7 +156,7 @@ class GvisorMachine(SandboxMachine):
         from deskgym.envs.displays.x11 import X11Display
 
         timing: Mapping[str, float] = {}
-        if self._from is None:
+        if not self._resumed:
             width, height = size
             answer = guest.call("desktop", WAKING, width=width, height=height, glx=self.config.glx)
             timing = guest.typed(answer, "timing", dict)
