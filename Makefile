@@ -37,7 +37,7 @@ setup:  ## Python packages, and what the demo's program needs; `deskgym install 
 	@$(BIN)/deskgym install kalgebra --yes
 
 setup-test:  ## the same, with all that training and the tests need
-	@$(APT) core suites test view vnc image vm
+	@$(APT) core suites test view vnc image vm gvisor
 	@$(MAKE) --no-print-directory $(VENV)/.installed-dev
 	@for tasks in task_suites/*/tasks; do $(BIN)/deskgym install $$(basename $$(dirname $$tasks)) --yes || exit 1; done
 

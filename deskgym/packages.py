@@ -17,6 +17,7 @@ MACHINES = {
     ),
     "venv": ("python3-venv",),
     "image": ("mmdebstrap", "qemu-utils", "e2fsprogs", "uidmap", "debian-archive-keyring"),
+    "gvisor": ("runsc", "gcc", "libc6-dev"),
     "vm": ("qemu-system-x86", "qemu-utils", "e2fsprogs"),
     "view": ("novnc", "x11vnc"),
     "vnc": ("tigervnc-standalone-server", "x11vnc", "x11-xserver-utils"),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from deskgym.envs.machines.sandbox.automount import PRELOAD, build_automount
 from deskgym.envs.machines.sandbox.limits import SHM_MB
 from deskgym.envs.machines.sandbox.spec import (
     CAPABILITIES,
@@ -27,6 +28,7 @@ from deskgym.envs.machines.sandbox.spec import (
 OUTSIDE = "/run/gvisor"
 """Where the container outside has runsc, its records, the screen and the folders of checkpoints."""
 RECORDS, SCREEN, OWN, IMAGE = (f"{OUTSIDE}/{name}" for name in ("records", "screen", "own", "image"))
+AUTOMOUNT = "/opt/deskgym/automount"
 CONTAINER = "desktop"
 FRAMEBUFFER = "Xvfb_screen0"
 CHECKPOINT, CONFIG = "checkpoint.img", "config.json"
@@ -37,6 +39,7 @@ _RUNSC = (*CAPABILITIES, "CAP_NET_ADMIN", "CAP_SETPCAP", "CAP_SYS_ADMIN", "CAP_S
 _THREADS = 2
 """Threads of the host that a process in it takes at most, as a rule: runsc's own come on top."""
 _OWN_THREADS = 256
+LINGERING = 10  # seconds
 
 
 def outer_spec(parts: Parts, program: str, platform: str, own: Path, image: Path | None) -> dict[str, Any]:
@@ -51,6 +54,7 @@ def outer_spec(parts: Parts, program: str, platform: str, own: Path, image: Path
     """
     spec = build_spec(parts)
     width, height = parts.config.screen_size or (0, 0)
+    automount = build_automount(AUTOMOUNT)
     spec["process"] |= {
         "args": ["/bin/sh", "-c", _script(platform, image is not None)],
         "capabilities": {kind: list(_RUNSC) for kind in ("bounding", "effective", "permitted")},
@@ -60,6 +64,8 @@ def outer_spec(parts: Parts, program: str, platform: str, own: Path, image: Path
         mount(SCREEN, "tmpfs", "nosuid", "nodev", "mode=700", f"size={(width * height * 4 >> 20) + 2}m", *FEW),
         bind(program, f"{OUTSIDE}/runsc", "ro", "nosuid", "nodev"),
         bind(str(own), OWN, "rw", "nosuid", "nodev"),
+        bind(str(automount), AUTOMOUNT, "ro", "nosuid", "nodev"),
+        bind(str(automount / PRELOAD), f"/etc/{PRELOAD}", "ro", "nosuid", "nodev"),
     ]
     if image is not None:
         spec["mounts"].append(bind(str(image), IMAGE, "ro", "nosuid", "nodev"))
@@ -101,10 +107,13 @@ def command(platform: str, *arguments: str) -> list[str]:
 
 
 def _script(platform: str, restored: bool) -> str:
-    """What PID 1 does: have the screen's file as it was, and become runsc, whose standard input is the guest's."""
+    """What PID 1 does: have the screen's file as it was, and run runsc, whose standard input is the guest's.
+
+    A checkpoint ends runsc. PID 1 must wait then, since who asked for the checkpoint is in its namespace.
+    """
     what: Sequence[str] = ("run", f"--bundle={OWN}", CONTAINER)
-    script = ""
+    script = f"exec <&{GUEST_FD} {GUEST_FD}<&-; "
     if restored:
         what = ("restore", f"--bundle={OWN}", f"--image-path={IMAGE}", CONTAINER)
-        script = f"[ ! -e {IMAGE}/{FRAMEBUFFER} ] || cp -p {IMAGE}/{FRAMEBUFFER} {SCREEN} || exit; "
-    return f"{script}exec {shlex.join(command(platform, *what))} <&{GUEST_FD} {GUEST_FD}<&-"
+        script += f"[ ! -e {IMAGE}/{FRAMEBUFFER} ] || cp -p {IMAGE}/{FRAMEBUFFER} {SCREEN} || exit; "
+    return f"{script}{shlex.join(command(platform, *what))}; [ ! -e {OWN}/{CHECKPOINT} ] || exec sleep {LINGERING}"

@@ -6,6 +6,7 @@ from deskgym.envs.machines import conformance
 from deskgym.envs.machines.fake.machine import FakeMachine
 from deskgym.envs.machines.process.machine import ProcessMachine
 from deskgym.envs.machines.qemu.machine import QemuMachine
+from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
 
@@ -23,6 +24,12 @@ def test_process(check):
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
 def test_sandbox(check):
     conformance.run_check(check, SandboxMachine)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.name_of)
+def test_gvisor(check):
+    conformance.run_check(check, GvisorMachine)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.sandbox import supervision
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.machines.sandbox.supervisor import descendants
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
@@ -22,9 +23,10 @@ HEADLESS = MachineConfig(screen_size=None)
 PARENT = """
 import ctypes, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
-machines = [SandboxMachine(MachineConfig(screen_size=None)) for _ in range(2)]
+runtime = "runsc" if "runsc" in sys.argv else "runc"
+machines = [create_machine("sandbox", MachineConfig(screen_size=None), runtime=runtime) for _ in range(2)]
 for machine in machines:
     machine.start()
     machine.put("/home/user/file", bytes(1 << 20))
@@ -79,22 +81,9 @@ def start_parent():
         process.communicate()
 
 
-@pytest.fixture
-def parent(start_parent):
-    return start_parent()[:5]
-
-
-def inside(pid):
-    """The processes of a container, by their pid namespace."""
-    namespace = os.readlink(f"/proc/{pid}/ns/pid")
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.readlink(entry / "ns/pid") == namespace:
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
+@pytest.fixture(params=["runc", "runsc"])
+def parent(start_parent, request):
+    return start_parent(request.param)[:5]
 
 
 def assert_nothing_is_left(folder, scratch, pids):
@@ -108,7 +97,7 @@ def assert_nothing_is_left(folder, scratch, pids):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_parent_leaves_nothing(parent, number):
     process, supervisor, folder, scratch, pids = parent
-    processes = [pid for init in pids for pid in inside(init)]
+    processes = [pid for init in pids for pid in (init, *descendants(init))]
     assert len(processes) >= 2 and scratch.is_dir()
     process.send_signal(number)
     process.wait(5)
@@ -161,7 +150,7 @@ def test_a_killed_supervisor_breaks_the_machine_and_the_next_start_repairs_it():
 
 def test_a_killed_guest_is_seen_and_the_machine_starts_again(headless):
     headless.run(["sh", "-c", "sleep 1000 >/dev/null 2>&1 &"])
-    pids = inside(headless._started.pid)
+    pids = [headless._started.pid, *descendants(headless._started.pid)]
     os.kill(headless._started.pid, signal.SIGKILL)
     wait_until(lambda: not headless.alive, "the machine's death")
     with pytest.raises(GuestLost):

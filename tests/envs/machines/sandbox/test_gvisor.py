@@ -1,0 +1,197 @@
+"""Sandboxes on gVisor's kernel: their programs go on, again and again and side by side; and what cannot be."""
+
+import os
+import signal
+
+import gymnasium
+import numpy as np
+import pytest
+
+import deskgym  # noqa: F401 - registers the ids
+from deskgym.envs.action.actions import Action
+from deskgym.envs.displays.base import SettlePolicy, StepRequest
+from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import MachineConfig, Snapshot
+from deskgym.envs.machines.sandbox import checkpoints, gvisor
+from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.observation.accessible_program import AccessibleProgram
+
+pytestmark = pytest.mark.sandbox
+HEADLESS = MachineConfig(screen_size=None)
+DESKTOP = MachineConfig(screen_size=(640, 480))
+
+
+def new(config=HEADLESS, **options):
+    return create_machine("sandbox", config, runtime="runsc", **options)
+
+
+def act(machine, *actions):
+    """Carry them out, and give the screen once it has settled."""
+    events = [event for action in actions for event in action.events()]
+    machine.display.carry_out(StepRequest(events, SettlePolicy()))
+    return machine.display.capture()
+
+
+def saved(machine):
+    """The lines of the editor's text."""
+    act(machine, Action("press", keys=("ctrl", "s")))
+    return machine.get("/home/user/note.txt").decode().splitlines()
+
+
+@pytest.fixture(scope="module")
+def written():
+    """A machine whose editor has a text that is not saved, and a snapshot of it."""
+    with new(DESKTOP) as machine:
+        machine.put("/home/user/note.txt", b"first\n")
+        machine.guest.launch(
+            ["mousepad", "/home/user/note.txt"],
+            wait={"app": "mousepad", "window": {"title": "note"}},
+            place="maximized",
+        )
+        act(machine, Action("press", keys=("ctrl", "End")), Action("type", text="second"))
+        yield machine, machine.snapshot()
+
+
+def test_an_editor_goes_on_each_time_where_it_was(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    before = machine.display.capture()
+    for text in ("one", "two"):
+        machine.restore(snapshot)
+        assert np.array_equal(machine.display.capture(), before)
+        assert not np.array_equal(act(machine, Action("type", text=text)), before)
+        assert saved(machine) == ["first", f"second{text}"]
+
+
+def test_machines_of_one_snapshot_are_apart(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    with new(DESKTOP) as other:
+        other.restore(snapshot)
+        act(other, Action("type", text="other"))
+        act(machine, Action("type", text="own"))
+        assert saved(other) == ["first", "secondother"] and saved(machine) == ["first", "secondown"]
+
+
+def test_a_snapshot_of_what_was_restored_outlives_the_first(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    act(machine, Action("type", text=" third"))
+    later = machine.snapshot()
+    assert machine.alive and act(machine) is not None
+    machine.restore(snapshot)
+    assert saved(machine) == ["first", "second"]
+    machine.restore(later)
+    assert saved(machine) == ["first", "second third"]
+    machine.drop(later)
+    machine.drop(later)
+    with pytest.raises(ValueError, match="dropped"):
+        machine.restore(later)
+    assert saved(machine) == ["first", "second third"]  # what went on from it lives
+
+
+def test_the_guest_knows_which_program_an_element_is_of(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    program = AccessibleProgram(machine, "mousepad")
+    assert program.tree().find("text").text == "first\nsecond"
+
+
+def test_ls_finds_files(written):
+    machine, _ = written
+    assert machine.run(["ls", "/home/user/note.txt"]).stdout == b"/home/user/note.txt\n"
+
+
+def test_what_was_taken_elsewhere_is_refused(written):
+    machine, snapshot = written
+    for config, match in ((HEADLESS, "screen"), (MachineConfig(screen_size=(640, 480), memory_mb=3000), "config")):
+        with pytest.raises(ValueError, match=f"another machine: .*{match}"):
+            new(config).restore(snapshot)
+    for wrong in (Snapshot("sandbox", snapshot.path), Snapshot("qemu", snapshot.path)):
+        with pytest.raises(ValueError, match="cannot be restored to a 'sandbox/runsc' machine"):
+            machine.restore(wrong)
+    with pytest.raises(ValueError, match="cannot be restored to a 'sandbox' machine"):
+        SandboxMachine(DESKTOP).restore(snapshot)
+    os.rename(f"{snapshot.path}/{gvisor.checkpoints.CHECKPOINT}", f"{snapshot.path}/away")
+    with pytest.raises(ValueError, match="has lost checkpoint.img"):
+        machine.restore(snapshot)
+    os.rename(f"{snapshot.path}/away", f"{snapshot.path}/{gvisor.checkpoints.CHECKPOINT}")
+
+
+def test_a_snapshot_that_cannot_be_taken_leaves_nothing(monkeypatch):
+    with new() as machine:
+        scratch = machine._supervisor.scratch
+        own = machine._own.name
+        monkeypatch.setattr(checkpoints, "CONTAINER", "no-such-container")
+        with pytest.raises(MachineError, match="could not be taken: loading container: file does not exist"):
+            machine.snapshot()
+        assert not machine.alive and not (scratch / own).exists()
+        machine.restore(None)
+        assert machine.run(["true"]).returncode == 0
+
+
+def test_a_spoilt_checkpoint_is_an_error_and_leaves_nothing():
+    with new() as machine:
+        snapshot = machine.snapshot()
+        path = f"{snapshot.path}/checkpoint.img"
+        os.truncate(path, os.path.getsize(path) // 2)
+        with pytest.raises(MachineError):
+            machine.restore(snapshot)
+        assert not machine.alive
+        machine.drop(snapshot)
+        assert not os.path.exists(snapshot.path)
+
+
+def test_a_machine_that_died_cannot_be_saved():
+    with new() as machine:
+        os.kill(machine.init_pid, signal.SIGKILL)
+        with pytest.raises(GuestLost):
+            machine.run(["true"])
+        with pytest.raises(GuestLost, match="has died"):
+            machine.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"platform": "none"}, "platform='none'; legal are 'auto', 'ptrace', 'kvm', 'systrap'"),
+        ({"reuse": True}, "unknown .*'reuse'"),
+        ({"hide": ["opt/gold"]}, "absolute paths"),
+    ],
+)
+def test_wrong_options(options, match):
+    with pytest.raises(ValueError, match=match):
+        new(**options)
+
+
+def test_the_class_is_the_runtimes():
+    assert type(new()) is GvisorMachine and type(create_machine("sandbox")) is SandboxMachine
+    with pytest.raises(ValueError, match="needs create_machine"):
+        SandboxMachine(runtime="runsc")
+    with pytest.raises(ValueError, match="a GvisorMachine's is 'runsc'"):
+        GvisorMachine(runtime="runc")
+
+
+def test_an_environment_forks_and_resets_by_snapshots():
+    env = gymnasium.make(
+        "deskgym/Science-v0", task="kalgebra/tab", screen_size=(960, 600), machine_options={"runtime": "runsc"},
+        observation=("screenshot", "elements"), disable_env_checker=True,
+    ).unwrapped  # fmt: skip
+    try:
+        env.reset(seed=0)
+        env.reset(seed=0)
+        assert env.stats["snapshots_used"] == 1
+        actions = list(env.oracle())
+        for action in actions[:-1]:
+            env.step(action)
+        forks = env.fork(2)
+        try:
+            for one in (*forks, env):
+                assert one.step(actions[-1])[1] == 1.0
+        finally:
+            for one in forks:
+                one.close()
+    finally:
+        env.close()
