@@ -322,10 +322,6 @@ class DesktopEnv(MachineEnv):
         self.observer.feedback, self.observer.instruction = parts["feedback"], parts["instruction"]
         self._report, self.observer.elements = parts["report"], Elements(*parts["elements"])
 
-    def _begin_again(self, task: TaskLike) -> None:
-        self._begin(task)
-        self.episodes.open_machine(self._first_look)
-
     def _redo(self, done: Done) -> str:
         self._act(done.performed, self._policy(self.settle))
         return ""

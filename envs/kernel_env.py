@@ -285,10 +285,6 @@ class KernelEnv(MachineEnv):
         self._feedback = said
         return self._observe(), state.seen.differs(self._look_closely(rest=False))
 
-    def _begin_again(self, task: TaskLike) -> None:
-        self._begin(task)
-        self.episodes.open_machine(self._first_look)
-
     def _redo(self, done: Done) -> str:
         if isinstance(done.performed, str):
             self._run(done.performed)

@@ -18,9 +18,10 @@ from deskgym.envs.guest import landlock
 from deskgym.envs.machines import userns
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import OPTIONAL, REQUIRED
+from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
 from deskgym.envs.machines.sandbox.host import RUNTIMES, cache_folder, find_tool
 from deskgym.envs.machines.sandbox.limits import find_limits, kernel
-from deskgym.envs.machines.sandbox.machine import SandboxMachine
+from deskgym.envs.machines.sandbox.machine import GVISOR, SandboxMachine
 from deskgym.envs.machines.sandbox.snapshots import tmpfs_has_user_attributes
 
 Status = Literal["ok", "warn", "fail"]
@@ -72,6 +73,7 @@ def iterate(*, start: bool = True) -> Iterator[CheckUp]:
             yield outcome
     if start and not failed:
         yield _start()
+        yield _branch()
 
 
 def _programs() -> Iterator[CheckUp]:
@@ -231,6 +233,29 @@ def _start() -> CheckUp:
     except Exception as error:  # a check-up must not end in a traceback
         return CheckUp("sandbox", "fail", f"{type(error).__name__}: {error}", "please report this")
     return CheckUp("sandbox", "ok", f"a desktop as {name!r} in {ready * 1000:.0f} ms, frames {shape}")
+
+
+def _branch() -> CheckUp:
+    """How states of desktops come back here, and for whom it pays."""
+    name = "states of desktops"
+    if find_tool(GVISOR) is None:
+        return CheckUp(
+            name, "ok", "by replay: without runsc, sandboxes keep no running programs",
+            "for snapshots: sudo apt-get install runsc gcc libc6-dev, or machine='qemu'",
+        )  # fmt: skip
+    try:
+        with GvisorMachine(MachineConfig(screen_size=(1280, 800))) as machine:
+            snapshot = machine.snapshot()
+            begun = time.perf_counter()
+            machine.restore(snapshot)
+            took = time.perf_counter() - begun
+            machine.drop(snapshot)
+    except MachineError as error:
+        return CheckUp(name, "warn", f"by replay: runsc does not work here: {error}", "leave out runtime='runsc'")
+    return CheckUp(
+        name, "ok", f"with runsc by snapshot: an empty desktop is restored in {took * 1000:.0f} ms",
+        "machine_options={'runtime': 'runsc'} pays where episodes branch, or begin anew after few steps",
+    )  # fmt: skip
 
 
 def _read(path: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deskgym.envs.displays.base import Display
     from deskgym.envs.guest.client import GuestClient
 
-SLOWNESS = 4.0
+SLOWNESS = 6.0
 """How many times longer programs take to start and to answer each other: every system call is two switches more."""
 PLATFORMS = ("auto", "ptrace", "kvm", "systrap")
 WAKING = 60.0  # seconds that a checkpoint may take to be read
