@@ -34,7 +34,7 @@ FRAMEBUFFER = "Xvfb_screen0"
 CHECKPOINT, CONFIG = "checkpoint.img", "config.json"
 FLAGS = ("--network=none", "--overlay2=root:memory", "--ignore-cgroups")
 
-_SCREENS = "/run/deskgym/framebuffer"  # where the guest has X put it
+_STATE = "/run/deskgym"  # the guest's own folder, where it has X put the screen
 _RUNSC = (*CAPABILITIES, "CAP_NET_ADMIN", "CAP_SETPCAP", "CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SYS_RESOURCE")
 _THREADS = 2
 """Threads of the host that a process in it takes at most, as a rule: runsc's own come on top."""
@@ -92,7 +92,8 @@ def inner_spec(parts: Parts) -> dict[str, Any]:
             mount("/dev/pts", "devpts"),
             mount("/dev/shm", "tmpfs", "mode=1777", f"size={SHM_MB}m"),
             mount("/run", "tmpfs", "mode=755"),
-            bind(SCREEN, _SCREENS, "rw"),
+            mount(_STATE, "tmpfs", "mode=711"),  # else runsc makes it for all to write to
+            bind(SCREEN, f"{_STATE}/framebuffer", "rw"),
         ],
         "linux": {
             "namespaces": [{"type": kind} for kind in ("pid", "mount", "network", "ipc", "uts")],

@@ -463,6 +463,7 @@ def _sealed_log() -> int:
     import fcntl
 
     fd = os.memfd_create("deskgym-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.fchmod(fd, 0o600)  # gVisor lets the agent open what the guest has open, as far as its mode lets it
     os.ftruncate(fd, LOG_SIZE)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     return fd

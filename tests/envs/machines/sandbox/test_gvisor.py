@@ -104,6 +104,36 @@ def test_ls_finds_files(written):
     assert machine.run(["ls", "/home/user/note.txt"]).stdout == b"/home/user/note.txt\n"
 
 
+LOOK = """
+import ctypes, os
+found = []
+for pid in ["1", *(name for name in os.listdir("/proc") if name.isdigit())]:
+    if os.stat(f"/proc/{pid}").st_uid == os.getuid():
+        continue
+    for name in (*(f"fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd")), "mem", "root/etc"):
+        try:
+            if os.readlink(f"/proc/{pid}/{name}") != "/dev/null":
+                os.close(os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_NONBLOCK))
+                found.append(name)
+        except OSError:
+            pass
+for act in (lambda: os.kill(1, 9), lambda: os.listdir("/run/deskgym"), lambda: os.mkdir("/run/deskgym/own"),
+            lambda: os.rename("/run/deskgym/framebuffer", "/run/deskgym/other"),
+            lambda: open("/opt/deskgym/guest/x", "w"), lambda: open("/etc/ld.so.preload", "w"), lambda: os.rename("/opt/deskgym", "/opt/other")):
+    try:
+        act()
+        found.append("done")
+    except OSError:
+        pass
+print(found, ctypes.CDLL(None).ptrace(16, 1, 0, 0))
+"""
+
+
+def test_the_guest_is_out_of_the_agents_reach(written):
+    machine, _ = written
+    assert machine.run(["python3", "-c", LOOK]).stdout == b"[] -1\n"
+
+
 def test_what_was_taken_elsewhere_is_refused(written):
     machine, snapshot = written
     for config, match in ((HEADLESS, "screen"), (MachineConfig(screen_size=(640, 480), memory_mb=3000), "config")):
