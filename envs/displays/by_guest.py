@@ -25,6 +25,7 @@ def carry_out(client: GuestClient, request: StepRequest) -> StepReport:
     settle, code, elements = request.settle, request.code, request.elements
     if settle is not None:
         settle = settle.times(client.slowness)
+        settle = replace(settle, rest=settle.rest or client.rests)
         timeout += (settle.cap_ms + settle.page_cap_ms) / 1000
     if code is not None:
         timeout += code.timeout

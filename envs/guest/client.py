@@ -32,6 +32,7 @@ class GuestClient:
         sock: a connected stream socket; the client owns it from now on.
         slowness: see ``Machine.slowness``. A request's ``timeout`` or ``deadline``, by which the guest gives up, is
             multiplied by it, and its answer is awaited for so much longer.
+        rests: see ``Machine.rests``.
 
     Attributes:
         lost: why the guest is lost, or None while it is well.
@@ -43,8 +44,8 @@ class GuestClient:
     element_deadline: float = ELEMENT_DEADLINE
     """Seconds that a reading of the accessible elements may take where the request does not say."""
 
-    def __init__(self, sock: socket.socket, slowness: float = 1.0) -> None:
-        self.slowness = slowness
+    def __init__(self, sock: socket.socket, slowness: float = 1.0, rests: bool = False) -> None:
+        self.slowness, self.rests = slowness, rests
         self.lost: str | None = None
         self.touched = self.ran_code = False
         self.screen: socket.socket | None = None

@@ -140,6 +140,10 @@ class Machine(ABC):
     """How many times slower programs run in it than on its host. Deadlines of what they do, and the times of settling,
     are given for a machine as fast as its host, and multiplied by this; those of code actions are the user's own."""
 
+    rests: bool = False
+    """Whether a step waits until programs have come to rest (``SettlePolicy.rest``), whatever its policy says: they
+    react so late that a screen which does not change says little."""
+
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
         if self.config.layers and "layers" not in self.can:

@@ -53,6 +53,7 @@ class GvisorMachine(SandboxMachine):
     """
 
     can = Machine.can | {"programs", "kernels", "layers"}
+    rests = True
 
     @checked
     def __init__(

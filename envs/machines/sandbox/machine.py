@@ -186,7 +186,7 @@ class SandboxMachine(Machine):
             except BaseException:
                 ours.close()
                 raise
-        self._guest = GuestClient(ours, self.slowness)
+        self._guest = GuestClient(ours, self.slowness, self.rests)
         try:
             self._guest.hello(START_TIMEOUT)
         except GuestLost as error:

@@ -119,7 +119,8 @@ for pid in ["1", *(name for name in os.listdir("/proc") if name.isdigit())]:
             pass
 for act in (lambda: os.kill(1, 9), lambda: os.listdir("/run/deskgym"), lambda: os.mkdir("/run/deskgym/own"),
             lambda: os.rename("/run/deskgym/framebuffer", "/run/deskgym/other"),
-            lambda: open("/opt/deskgym/guest/x", "w"), lambda: open("/etc/ld.so.preload", "w"), lambda: os.rename("/opt/deskgym", "/opt/other")):
+            lambda: open("/opt/deskgym/guest/x", "w"), lambda: open("/etc/ld.so.preload", "w"),
+            lambda: os.rename("/opt/deskgym", "/opt/other")):
     try:
         act()
         found.append("done")
