@@ -9,8 +9,8 @@ from test_readme import ROOT
 
 UPSTREAM = ROOT.parent / "shared" / "upstream"
 PLAYED = (
-    "README.md", "docs/wrappers.md", "docs/agents.md", "docs/company.md", "docs/procedures.md", "docs/science.md",
-    "docs/states.md", "docs/table_analysis.md", "docs/tutorials/train_a_policy.md",
+    "README.md", "docs/wrappers.md", "docs/agents.md", "docs/company.md", "docs/gvisor.md", "docs/procedures.md",
+    "docs/science.md", "docs/states.md", "docs/table_analysis.md", "docs/tutorials/train_a_policy.md",
 )  # fmt: skip
 """Pages whose blocks play episodes, as they stand."""
 GIVEN = {

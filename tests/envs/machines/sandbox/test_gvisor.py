@@ -163,6 +163,67 @@ def test_a_snapshot_that_cannot_be_taken_leaves_nothing(monkeypatch):
         assert machine.run(["true"]).returncode == 0
 
 
+FULL = """
+import os, subprocess
+from deskgym.envs.errors import MachineError
+from deskgym.envs.machines import create_machine
+from deskgym.envs.machines.base import MachineConfig
+from deskgym.envs.machines.sandbox.host import cache_folder
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m,mode=755", "tmpfs", cache_folder()], check=True)
+with create_machine("sandbox", MachineConfig(screen_size=None), runtime="runsc") as machine:
+    scratch, filling = machine._supervisor.scratch, cache_folder() / "filling"
+    machine.run(["python3", "-c", "open('/tmp/noise', 'wb').write(__import__('os').urandom(20 << 20))"])
+    with open(filling, "wb") as file:
+        file.write(bytes(os.statvfs(cache_folder()).f_bavail * 4096 - (8 << 20)))
+    try:
+        machine.snapshot()
+    except MachineError as error:
+        print(error)
+    print(machine.alive, list(scratch.iterdir()))
+    filling.unlink()
+    machine.restore(None)
+    machine.restore(machine.snapshot())
+    print(machine.run(["echo", "goes on"]).stdout.decode())
+"""
+
+
+def test_on_a_full_disk_a_snapshot_leaves_nothing(in_own_mounts):
+    done = in_own_mounts(FULL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("the snapshot could not be taken: ") and "no space left on device" in first
+    assert rest[:2] == ["False []", "goes on"]
+
+
+def test_what_runs_goes_on_in_each_that_was_restored():
+    count = "n=0; while :; do n=$((n+1)); echo $n > /tmp/new; mv /tmp/new /tmp/n; sleep 0.01; done"
+    with new() as machine, new() as other:
+        machine.run(["sh", "-c", f"({count}) >/dev/null 2>&1 & while [ ! -e /tmp/n ]; do sleep 0.01; done"])
+        snapshot = machine.snapshot()
+        for each in (machine, other):
+            each.restore(snapshot)
+        seen = [int(each.get("/tmp/n")) for each in (machine, other)]
+        for each, before in zip((machine, other), seen, strict=True):
+            for _ in range(100):
+                if int(each.get("/tmp/n")) > before:
+                    break
+            else:
+                pytest.fail("the loop does not go on")
+
+
+def test_a_click_that_has_not_settled_is_finished_in_each(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    events = Action("type", text=" and more").events()
+    machine.display.carry_out(StepRequest(list(events)))  # and nothing is waited for
+    later = machine.snapshot()
+    for _ in range(2):
+        machine.restore(later)
+        act(machine)
+        assert saved(machine) == ["first", "second and more"]
+    machine.drop(later)
+
+
 def test_a_spoilt_checkpoint_is_an_error_and_leaves_nothing():
     with new() as machine:
         snapshot = machine.snapshot()
