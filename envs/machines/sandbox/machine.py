@@ -188,7 +188,7 @@ class SandboxMachine(Machine):
                 raise
         self._guest = GuestClient(ours, self.slowness, self.rests)
         try:
-            self._guest.hello(START_TIMEOUT)
+            self._guest.hello(START_TIMEOUT * self.slowness)
         except GuestLost as error:
             raise MachineError(
                 f"the sandbox's guest did not answer: {error}; it said: {self.log() or 'nothing'}", kind="start_failed"

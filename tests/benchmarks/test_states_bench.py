@@ -1,0 +1,31 @@
+"""The benchmarks of states and of runtimes, each with as little as it takes."""
+
+import json
+
+import pytest
+
+from deskgym.benchmarks import runtimes, states
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.mark.parametrize("more", [[], ["--runtime", "runsc"]])
+def test_forks_go_on_like_single_episodes(more, tmp_path, capsys):
+    assert states.main(["--task", "kalgebra/tab", "--tasks", "1", "--forks", "2", "--out", str(tmp_path), *more]) == 0
+    data = json.loads((tmp_path / "states.json").read_text())
+    (task,) = data["tasks"]
+    assert task["equal"] == 2 and task["how"] == ("snapshot" if more else "replay")
+    assert "2 of 2 forks" in capsys.readouterr().out
+
+
+def test_runtimes_are_compared(tmp_path, capsys):
+    options = ["--task", "Science-v0:kalgebra/tab", "--rounds", "1", "--out", str(tmp_path)]
+    assert runtimes.main(options) == 0
+    data = json.loads((tmp_path / "runtimes.json").read_text())
+    assert data["earned"] == {f"Science-v0:kalgebra/tab/{runtime}": [1.0] for runtime in ("runc", "runsc")}
+    assert "later reset" in capsys.readouterr().out
+
+
+def test_a_task_without_an_environment_is_refused(capsys):
+    assert runtimes.main(["--task", "kalgebra/tab"]) == 1
+    assert "is no task; write it like" in capsys.readouterr().err
