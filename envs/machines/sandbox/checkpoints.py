@@ -81,8 +81,8 @@ def drop(folder: Path) -> None:
 
 
 def said(text: str) -> str:
-    """What runsc said, without the traces of its threads."""
-    return text.strip().partition("goroutine ")[0].strip()[-500:]
+    """What runsc said, without the traces of its threads and what it had in memory."""
+    return text.partition("goroutine ")[0].rpartition("}: ")[2].strip(" :\n")[-500:]
 
 
 def _copy_screen(source: int, path: Path) -> None:
