@@ -87,11 +87,11 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
         SetupError: a task's programs did not come up, on two machines.
         MachineError: no machine could be had.
     """
-    with _own_temporary_folder() as temporary, progress(quiet) as bar:
+    with own_temporary_folder() as temporary, progress(quiet) as bar:
         make = partial(make_env, options.machine, options.screen_size, options.shares, str(temporary))
         _warm_up(make, options.seed)
         census = Census(temporary=temporary)
-        load_before, before = load(), _count(census)
+        load_before, before = load(), count(census)
         todo = bar.add_task("episodes", total=options.episodes)
         vector = DesktopVectorEnv(partial(make, options.leaks), options.envs, autoreset_mode="SameStep", copy=False)
         samples: list[dict[str, float]] = []
@@ -101,7 +101,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
             for target in np.linspace(0, options.episodes, options.checkpoints + 1).round()[1:]:
                 player.play(int(target) - player.episodes)
                 vector.call("drain")
-                samples.append({"episode": player.episodes, "seconds": player.seconds, **_count(census)})
+                samples.append({"episode": player.episodes, "seconds": player.seconds, **count(census)})
                 bar.update(todo, completed=player.episodes)
             stats = sum((Counter(part) for part in vector.call("stats")), Counter(vector.stats))
         finally:
@@ -109,7 +109,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
         player.leave()
         del vector
         gc.collect()  # of its memory
-        after = _count(census)
+        after = count(census)
     data = {
         "format": FORMAT,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -196,7 +196,7 @@ def _warm_up(make: Any, seed: int) -> None:
         vector.close()
 
 
-def _count(census: Census) -> dict[str, float]:
+def count(census: Census) -> dict[str, float]:
     """The census, once no process of ours outside the machines comes or goes any more."""
     end = time.monotonic() + PATIENCE
     seen, since = _outside(census.root), time.monotonic()
@@ -214,7 +214,7 @@ def _outside(root: int) -> set[int]:
 
 
 @contextmanager
-def _own_temporary_folder() -> Iterator[Path]:
+def own_temporary_folder() -> Iterator[Path]:
     """A folder that takes all temporary files of this process, so that they can be counted."""
     get_temp_dir()  # multiprocessing keeps the first one that it is given
     usual, variable = tempfile.tempdir, os.environ.get("TMPDIR")

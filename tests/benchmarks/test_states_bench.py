@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deskgym.benchmarks import runtimes, states
+from deskgym.benchmarks import runtimes, soak_forks, states
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,3 +29,25 @@ def test_runtimes_are_compared(tmp_path, capsys):
 def test_a_task_without_an_environment_is_refused(capsys):
     assert runtimes.main(["--task", "kalgebra/tab"]) == 1
     assert "is no task; write it like" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        (["--runtime", "runsc"], "snapshot"),
+        (
+            ["--env", "TableAnalysis-v0", "--task", "bikes/hugo/action/daily-rides.clarification", "--restores"],
+            "process",
+        ),
+    ],
+)
+def test_forks_leave_nothing(options, how, capsys):
+    assert soak_forks.main(["--forks", "8", "--checkpoints", "8", *options]) == 0
+    out = capsys.readouterr()
+    assert f"({how})" in out.out and "0 of which differed" in out.out and "no leaks" in out.err
+
+
+def test_too_few_forks_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        soak_forks.main(["--forks", "3"])
+    assert "legal are 4 to the number of forks" in capsys.readouterr().err
