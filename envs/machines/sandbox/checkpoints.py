@@ -74,8 +74,15 @@ def folder_of(snapshot: Snapshot, about: dict[str, Any]) -> Path:
     return folder
 
 
-def drop(folder: Path) -> None:
-    """Delete a checkpoint. Machines that have gone on from it do without."""
+def drop(snapshot: Snapshot) -> None:
+    """Delete a checkpoint. Machines that have gone on from it do without. Idempotent."""
+    folder = Path(snapshot.path)
+    if snapshot.machine == KIND and (folder / ABOUT).is_file():
+        remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Delete the folder of a checkpoint, or of a machine that has made none."""
     (folder / ABOUT).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -89,7 +89,7 @@ class GvisorMachine(SandboxMachine):
         try:
             checkpoints.take(self.init_pid, self._platform, folder, self._screen, self._about())
         except BaseException:
-            checkpoints.drop(folder)
+            checkpoints.remove(folder)
             self.stop()
             raise
         self.restore(snapshot)
@@ -121,8 +121,7 @@ class GvisorMachine(SandboxMachine):
 
     def drop(self, snapshot: Snapshot) -> None:
         """Delete a snapshot; see ``Machine.drop``. Machines that have gone on from it do without."""
-        if snapshot.machine == checkpoints.KIND:
-            checkpoints.drop(Path(snapshot.path))
+        checkpoints.drop(snapshot)
 
     def stop(self) -> None:
         """End it; see ``Machine.stop``."""
@@ -133,7 +132,7 @@ class GvisorMachine(SandboxMachine):
         if screen >= 0:
             os.close(screen)
         if own is not None and os.getpid() == self._owner:
-            checkpoints.drop(own)
+            checkpoints.remove(own)
 
     # --- internals
 
@@ -161,7 +160,8 @@ class GvisorMachine(SandboxMachine):
             width, height = size
             answer = guest.call("desktop", WAKING, width=width, height=height, glx=self.config.glx)
             timing = guest.typed(answer, "timing", dict)
-        self._screen = os.open(f"/proc/{self.init_pid}/root{SCREEN}/{FRAMEBUFFER}", os.O_RDONLY | os.O_CLOEXEC)
+        path = f"/proc/{self.init_pid}/root{SCREEN}/{FRAMEBUFFER}"
+        self._screen = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         display = X11Display(guest, os.dup(self._screen), size, mapped=False)
         display.start_timing = {str(key): float(value) for key, value in timing.items()}
         return display
