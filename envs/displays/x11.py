@@ -111,6 +111,9 @@ class X11Display(Display):
             self._fd = -1
 
 
+_HEADER = 1 << 16  # bytes at most before the pixels
+
+
 class _Mapped:
     """A framebuffer that is looked at where it is."""
 
@@ -132,6 +135,8 @@ class _Read:
 
     def __init__(self, fd: int, size: tuple[int, int], offset: int) -> None:
         layout = _layout(fd, size, offset)
+        if layout.end > size[0] * size[1] * 4 + _HEADER:
+            raise ValueError(f"its header makes it {layout.end} bytes")
         self._fd, self._offset = fd, offset
         self._memory = bytearray(layout.end)
         self._pixels = _view(self._memory, layout)

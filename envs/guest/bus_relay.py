@@ -18,8 +18,12 @@ from collections.abc import Awaitable, Callable
 PIECE = 1 << 16
 MOST_FDS = 16
 BACKLOG = 64
+CONNECTIONS = 256
+"""How many may be open at once: an agent that opens more must not use up the guest's descriptors."""
+PAUSE = 0.05  # seconds until it is looked again for room
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
 _NAME = re.compile(rb":1\.\d+(?=\0)")
+_LONGEST = 1024  # bytes of a login, and of an answer to Hello
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(MOST_FDS * array.array("i").itemsize)
 
 
@@ -56,52 +60,97 @@ class BusRelay:
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            client, _ = await loop.sock_accept(self._listener)
+            if len(self._tasks) > CONNECTIONS:
+                await asyncio.sleep(PAUSE)
+                continue
+            try:
+                client, _ = await loop.sock_accept(self._listener)
+            except OSError:  # no descriptor is left
+                await asyncio.sleep(PAUSE)
+                continue
             client.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             self._keep(self._lead(loop, client))
 
     async def _lead(self, loop: asyncio.AbstractEventLoop, client: socket.socket) -> None:
-        bus = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         link = _Link()
-        with client, bus:
+
+        def heard(by: Callable[[bytes, int], None]) -> Callable[[bytes, int], None]:
+            def hear(piece: bytes, pid: int) -> None:
+                by(piece, pid)
+                self._note(link)
+
+            return hear
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(client)
+            try:
+                bus = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+            except OSError:
+                return
             try:
                 await loop.sock_connect(bus, self._behind)
             except OSError:
                 return
             ways = [
-                asyncio.ensure_future(_pass(loop, client, bus, link.note_sender)),
-                asyncio.ensure_future(_pass(loop, bus, client, lambda piece, pid: self._learn(link, piece))),
+                asyncio.ensure_future(_pass(loop, client, bus, heard(link.hear_program))),
+                asyncio.ensure_future(_pass(loop, bus, client, heard(link.hear_bus))),
             ]
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-        self.processes.pop(link.name, None)
+        if link.noted:
+            self.processes.pop(link.name, None)
 
-    def _learn(self, link: _Link, piece: bytes) -> None:
-        """The bus's first message is its answer to Hello: the name that it gives."""
-        if not link.name and link.pid and (found := _NAME.search(piece)):
-            link.name = found[0].decode()
-            self.processes[link.name] = _leader(link.pid)
+    def _note(self, link: _Link) -> None:
+        """Both are known, the process and the name: from here on the bus's connection is that process's."""
+        if link.pid and link.name and not link.noted and link.name not in self.processes:
+            link.noted = True
+            self.processes[link.name] = leader(link.pid)
 
 
 class _Link:
     """One connection: the thread that speaks, and what the bus calls it."""
 
     def __init__(self) -> None:
-        self.pid, self.name = 0, ""
+        self.pid, self.name, self.noted = 0, "", False
+        self._said: bytes | None = b""  # by the bus, until it has answered Hello
 
-    def note_sender(self, piece: bytes, pid: int) -> None:
-        """Something came from this thread."""
-        self.pid = pid or self.pid
+    def hear_program(self, piece: bytes, pid: int) -> None:
+        """Something came from this thread; 0 where that is not known: it was sent before the relay knew of it."""
+        self.pid = self.pid or pid
+
+    def hear_bus(self, piece: bytes, pid: int) -> None:
+        """The bus's first message, after the lines of the login, is its answer to Hello: it has the name."""
+        if self._said is None:
+            return
+        self._said += piece
+        while self._said[:1].isupper() and b"\r\n" in self._said:
+            self._said = self._said.partition(b"\r\n")[2]
+        if self._said[:2] == b"l\x02" and (found := _NAME.search(self._said)):
+            self.name, self._said = found[0].decode(), None
+        elif len(self._said) > _LONGEST:
+            self._said = None
 
 
-def _leader(thread: int) -> int:
+def leader(thread: int) -> int:
     """The process that a thread is of: gVisor names the thread in what comes with a message."""
     for name in os.listdir("/proc"):
         if name.isdigit() and os.path.exists(f"/proc/{name}/task/{thread}"):
             return int(name)
     return thread
+
+
+def receive(source: socket.socket) -> tuple[bytes, int, list[int]]:
+    """Some bytes, the thread that sent them or 0, and descriptors that came with them. Raises OSError."""
+    piece, ancillary, *_ = source.recvmsg(PIECE, _ROOM, socket.MSG_CMSG_CLOEXEC)
+    pid, fds = 0, array.array("i")
+    for _, kind, data in ancillary:
+        if kind == socket.SCM_CREDENTIALS:
+            pid = _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[0]
+        elif kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return piece, pid, list(fds)
 
 
 async def _pass(
@@ -111,21 +160,15 @@ async def _pass(
     with contextlib.suppress(OSError):
         while True:
             try:
-                piece, ancillary, *_ = source.recvmsg(PIECE, _ROOM, socket.MSG_CMSG_CLOEXEC)
+                piece, pid, fds = receive(source)
             except BlockingIOError:
-                await _until(loop.add_reader, loop.remove_reader, source)
+                await until(loop.add_reader, loop.remove_reader, source)
                 continue
-            pid, fds = 0, array.array("i")
-            for _, kind, data in ancillary:
-                if kind == socket.SCM_CREDENTIALS:
-                    pid = _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[0]
-                elif kind == socket.SCM_RIGHTS:
-                    fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
             try:
                 if not piece:
                     return
                 seen(piece, pid)
-                await _send(loop, target, piece, list(fds))
+                await _send(loop, target, piece, fds)
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -138,10 +181,10 @@ async def _send(loop: asyncio.AbstractEventLoop, target: socket.socket, piece: b
             view = view[socket.send_fds(target, [view], fds) if fds else target.send(view) :]
             fds = []
         except BlockingIOError:
-            await _until(loop.add_writer, loop.remove_writer, target)
+            await until(loop.add_writer, loop.remove_writer, target)
 
 
-async def _until(add: Callable[..., None], remove: Callable[..., object], sock: socket.socket) -> None:
+async def until(add: Callable[..., None], remove: Callable[..., object], sock: socket.socket) -> None:
     """Wait until a socket can be read, or written."""
     ready = asyncio.get_running_loop().create_future()
     add(sock, _set, ready)

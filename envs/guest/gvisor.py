@@ -10,9 +10,14 @@ from deskgym.envs.guest.accessibility.bus import Bus, addresses
 from deskgym.envs.guest.bus_relay import BusRelay
 from deskgym.envs.guest.desktop import Desktop
 
+_BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+_NOBODY = 65534
+
 
 class GvisorDesktop(Desktop):
     """The guest's own desktop, with a relay before each bus."""
+
+    _said = False  # to the session bus, what is in the environment of the programs that it starts
 
     async def start(self, width: int, height: int, glx: bool = False) -> int | None:
         """See ``Desktop.start``."""
@@ -35,9 +40,16 @@ class GvisorDesktop(Desktop):
         (path,), (target, *_) = addresses(public), addresses(behind)
         self._relays[behind] = self._relays[public] = BusRelay(path, target, self._config.owner)
 
+    async def _set_activation_environment(self) -> None:
+        """See ``Desktop``. From then on nobody may: to the bus all are the same user."""
+        await super()._set_activation_environment()
+        self._said = True
+        self._write_bus_config()
+        await self.session.call(*_BUS, "ReloadConfig")
+
     def _seen_as(self) -> int:
-        return self._config.owner[0]
+        return _NOBODY if self._said else self._config.owner[0]
 
     def _to_bus(self, address: str) -> Bus:
         relay = self._relays.get(address)
-        return Bus(address, self._seen_as(), {} if relay is None else relay.processes)
+        return Bus(address, self._config.owner[0], {} if relay is None else relay.processes)

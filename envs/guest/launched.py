@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 
@@ -54,13 +55,14 @@ class Family:
             if seen.pid not in self._known and has_mark(seen.pid, self._mark):
                 self._known[seen.pid] = seen.started
         members, before = self.members(table), self._stacks
-        self._stacks = {seen.pid: seen.stack for seen in table if seen.pid in members}
+        self._stacks = {seen.pid: _stack(seen) for seen in table if seen.pid in members}
         return {pid for pid, stack in self._stacks.items() if before.get(pid) != stack}
 
     def believed(self) -> set[int]:
         """The members that are the program which they were when it was ready, untraced, without code of the agent's."""
         table = list(process_table())
-        replaced = {seen.pid for seen in table if seen.stack and self._stacks.get(seen.pid, seen.stack) != seen.stack}
+        known = {seen.pid: _stack(seen) for seen in table if seen.pid in self._stacks}
+        replaced = {pid for pid, stack in known.items() if stack and self._stacks[pid] != stack}
         found = {pid for pid in self.members(table) - replaced if not is_traced(pid)}
         return {pid for pid in found if self.distrusted is None or not has_code_of(pid, self.distrusted)}
 
@@ -119,6 +121,18 @@ class LaunchedPrograms:
         table = list(process_table())
         self._families = [family for family in self._families if family.members(table)]
         self._reaped &= {family.pid for family in self._families}
+
+
+def _stack(seen: Seen) -> int:
+    """Where a process's stack is, which is drawn anew whenever it becomes another program; 0 if that is not told.
+
+    gVisor does not say where it begins, but where its memory ends.
+    """
+    if not seen.stack:
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{seen.pid}/maps", "rb") as file:
+            ends = (line.split()[0].partition(b"-")[2] for line in file if line.rstrip().endswith(b"[stack]"))
+            return int(next(ends, b"0"), 16)
+    return seen.stack
 
 
 def name_of(pid: int) -> str:

@@ -21,7 +21,7 @@ from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import DisplayLost
 from deskgym.envs.guest.files import Files
 from deskgym.envs.guest.launched import Family
-from deskgym.envs.guest.new_calls import refuse_new_calls
+from deskgym.envs.guest.new_calls import refuse_new_calls, refuse_rights
 from deskgym.envs.guest.processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
 from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.protocol import VERSION
@@ -358,6 +358,8 @@ def serve_one(config: GuestConfig, fd: int) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     if os.getpid() == 1:
         refuse_new_calls()
+        if config.gvisor:
+            refuse_rights()
     make_folders(config)
     gc.freeze()
     gc.enable()

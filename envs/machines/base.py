@@ -62,6 +62,10 @@ LIMITS = ("memory_mb", "disk_mb", "processes", "glx", "libraries", "layers", "lo
 """What ``machine_options`` of an environment sets in the config; the rest are arguments of the machine's class."""
 
 
+UNSAVABLE = "unsavable"
+"""The kind of a MachineError where a machine cannot save what runs in it, however much room there is."""
+
+
 @dataclass(frozen=True)
 class CommandResult:
     """How a command inside a machine ended. A command that fails is a result, never an exception.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.base import Snapshot
+from deskgym.envs.machines.base import UNSAVABLE, Snapshot
 
 
 @dataclass
@@ -26,7 +26,8 @@ class KeptSnapshots:
 
     Where there are too many, those that were never lent go first, then the least recently used; so setups of which each
     is seen once do not drive out those that come again and again. Where one cannot be taken (the disk is full, say),
-    no more than there were then are kept from now on.
+    no more than there were then are kept from now on. What the machine cannot save (kind ``UNSAVABLE``) is not tried
+    again.
 
     Args:
         limit: most snapshots; 0 keeps none.
@@ -39,6 +40,7 @@ class KeptSnapshots:
         self._lock = Lock()
         self._kept: dict[str, _Kept] = {}  # the most recently used one is last
         self._taking: set[str] = set()
+        self._refused: set[str] = set()  # what has no snapshot, whatever room there is
         self._owner = os.getpid()
 
     def __len__(self) -> int:
@@ -77,7 +79,9 @@ class KeptSnapshots:
             MachineError, OSError: it could not be taken, or another could not be deleted for it.
         """
         with self._lock:
-            if not key or key in self._kept or key in self._taking or len(self._taking) >= self._room:
+            if not key or key in self._kept or key in self._taking or key in self._refused:
+                return False
+            if len(self._taking) >= self._room:
                 return False
             self._taking.add(key)
             going = [self._choose() for _ in range(len(self._kept) + len(self._taking) - self._room)]
@@ -87,9 +91,12 @@ class KeptSnapshots:
             with self._lock:
                 self._kept[key] = _Kept(snapshot)
             return True
-        except (MachineError, OSError):
+        except (MachineError, OSError) as error:
             with self._lock:
-                self._room = min(self._room, len(self._kept))
+                if getattr(error, "kind", "") == UNSAVABLE:
+                    self._refused.add(key)
+                else:
+                    self._room = min(self._room, len(self._kept))
             raise
         finally:
             with self._lock:

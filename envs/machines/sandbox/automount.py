@@ -37,6 +37,8 @@ def build_automount(inside: str) -> Path:
         if done.returncode != 0:
             raise MachineError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}", "not_installed")
         (building / PRELOAD).write_text(f"{inside}/{LIBRARY}\n")
+        (building / PRELOAD).chmod(0o644)
+        (building / LIBRARY).chmod(0o755)
 
     key = hashlib.sha256(f"{inside} {command[1:-1]}".encode() + _SOURCE.read_bytes()).hexdigest()[:16]
     return build_once(cache_folder() / f"automount-{key}", fill, unused=UNUSED)

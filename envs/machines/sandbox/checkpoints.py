@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.base import Snapshot
+from deskgym.envs.machines.base import UNSAVABLE, Snapshot
 from deskgym.envs.machines.sandbox.gvisor_spec import CHECKPOINT, CONTAINER, FRAMEBUFFER, OWN, command
 from deskgym.envs.machines.sandbox.host import find_tool
 
 KIND = "sandbox/runsc"
+_SAVING = "upon save"  # in what runsc says of what it cannot save
 ABOUT = "about.json"
 TIMEOUT = 120.0  # seconds
+LARGEST_SCREEN = 1 << 28  # bytes: the machine's root could make the file as large as it likes
 
 
 def take(pid: int, platform: str, folder: Path, screen: int, about: dict[str, Any]) -> None:
@@ -49,7 +51,8 @@ def take(pid: int, platform: str, folder: Path, screen: int, about: dict[str, An
         temporary.write_text(json.dumps(about))
         os.replace(temporary, folder / ABOUT)  # from here on it is one
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-        raise MachineError(f"the snapshot could not be taken: {error}", kind="snapshot_failed") from error
+        kind = UNSAVABLE if _SAVING in str(error) else "snapshot_failed"
+        raise MachineError(f"the snapshot could not be taken: {error}", kind=kind) from error
 
 
 def folder_of(snapshot: Snapshot, about: dict[str, Any]) -> Path:
@@ -95,6 +98,8 @@ def said(text: str) -> str:
 def _copy_screen(source: int, path: Path) -> None:
     """Copy the framebuffer's file with the time of its last change, by which gVisor knows it again."""
     status = os.fstat(source)
+    if status.st_size > LARGEST_SCREEN:
+        raise OSError(f"the screen's file has {status.st_size} bytes")
     with path.open("wb") as target:
         os.fchmod(target.fileno(), 0o600)
         if os.geteuid() == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SLOWNESS = 6.0
 """How many times longer programs take to start and to answer each other: every system call is two switches more."""
 PLATFORMS = ("auto", "ptrace", "kvm", "systrap")
-WAKING = 60.0  # seconds that a checkpoint may take to be read
+STARTING = 60.0  # seconds that a new desktop may take
 
 
 class GvisorMachine(SandboxMachine):
@@ -92,7 +93,11 @@ class GvisorMachine(SandboxMachine):
             checkpoints.remove(folder)
             self.stop()
             raise
-        self.restore(snapshot)
+        try:
+            self.restore(snapshot)
+        except BaseException:
+            checkpoints.drop(snapshot)
+            raise
         return snapshot
 
     @property
@@ -144,6 +149,7 @@ class GvisorMachine(SandboxMachine):
             "platform": self._platform,
             "screen": list(self.config.screen_size or ()),
             "config": repr(self.config),
+            "hide": [str(path) for path in self._hide],
         }
 
     def _specify(self, parts: Parts) -> dict[str, Any]:
@@ -158,10 +164,12 @@ class GvisorMachine(SandboxMachine):
         timing: Mapping[str, float] = {}
         if not self._resumed:
             width, height = size
-            answer = guest.call("desktop", WAKING, width=width, height=height, glx=self.config.glx)
+            answer = guest.call("desktop", STARTING, width=width, height=height, glx=self.config.glx)
             timing = guest.typed(answer, "timing", dict)
         path = f"/proc/{self.init_pid}/root{SCREEN}/{FRAMEBUFFER}"
         self._screen = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        if not stat.S_ISREG(os.fstat(self._screen).st_mode):
+            raise MachineError("the framebuffer is no file", "display_lost")
         display = X11Display(guest, os.dup(self._screen), size, mapped=False)
         display.start_timing = {str(key): float(value) for key, value in timing.items()}
         return display
