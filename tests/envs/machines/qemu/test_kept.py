@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from deskgym.envs.errors import MachineError
-from deskgym.envs.machines.base import Snapshot
+from deskgym.envs.machines.base import UNSAVABLE, Snapshot
 from deskgym.envs.provision.snapshot_cache import KeptSnapshots
 
 
@@ -107,6 +107,20 @@ def test_no_more_are_kept_than_there_is_room_for(error):
     shelf.kept.close()
     room = 1
     assert shelf.kept.keep("f", full)
+
+
+def test_what_cannot_be_saved_is_not_tried_again_and_costs_the_others_nothing():
+    shelf, tries = Shelf(2), []
+
+    def refused():
+        tries.append(1)
+        raise MachineError("endpoint still has waiters upon save", UNSAVABLE)
+
+    assert shelf.kept.keep("a", shelf.take)
+    with pytest.raises(MachineError, match="waiters"):
+        shelf.kept.keep("b", refused)
+    assert not shelf.kept.keep("b", refused) and len(tries) == 1
+    assert shelf.kept.keep("c", shelf.take) and len(shelf.there) == 2
 
 
 def test_all_are_deleted_even_if_one_cannot_be():

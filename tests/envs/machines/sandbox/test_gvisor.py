@@ -10,13 +10,15 @@ import pytest
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.action.actions import Action
 from deskgym.envs.displays.base import SettlePolicy, StepRequest
-from deskgym.envs.errors import GuestLost, MachineError
+from deskgym.envs.displays.x11 import X11Display
+from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
 from deskgym.envs.machines import create_machine
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.sandbox import checkpoints, gvisor
 from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.observation.accessible_program import AccessibleProgram
+from deskgym.envs.observation.program_channel import ProgramChannel
 
 pytestmark = pytest.mark.sandbox
 HEADLESS = MachineConfig(screen_size=None)
@@ -133,6 +135,109 @@ print(found, ctypes.CDLL(None).ptrace(16, 1, 0, 0))
 def test_the_guest_is_out_of_the_agents_reach(written):
     machine, _ = written
     assert machine.run(["python3", "-c", LOOK]).stdout == b"[] -1\n"
+
+
+RIGHTS = """
+import ctypes, os, socket, threading
+libc, found = ctypes.CDLL(None), []
+found += [libc.unshare(flag) for flag in (0x10000000, 0x40000000)]
+found.append(libc.mount(b"none", b"/tmp", b"tmpfs", 0, None))
+for family in (socket.AF_PACKET, 40):
+    try:
+        socket.socket(family, socket.SOCK_DGRAM)
+        found.append("a socket")
+    except OSError as error:
+        found.append(error.errno)
+threading.Thread(target=found.append, args=("a thread",)).start()
+print(found, os.waitstatus_to_exitcode(os.system("true")))
+"""
+
+
+def test_nobody_gets_rights_in_a_namespace_of_his_own(written):
+    machine, _ = written
+    told = machine.run(["python3", "-c", RIGHTS]).stdout
+    assert told == b"[-1, -1, -1, 97, 97, 'a thread'] 0\n"
+
+
+SERVER = """
+import os, socket, sys
+if os.path.exists("/tmp/sock"):
+    os.rename("/tmp/sock", "/tmp/before")
+sock = socket.socket(socket.AF_UNIX)
+sock.bind("/tmp/sock")
+sock.listen()
+open(sys.argv[1], "w").close()
+while True:
+    peer, _ = sock.accept()
+    peer.recv(99)
+    peer.sendall(sys.argv[1].encode())
+    peer.close()
+"""
+
+
+def test_who_takes_a_programs_socket_is_not_believed():
+    with new() as machine:
+        machine.guest.launch(["python3", "-c", SERVER, "/tmp/true"], wait={"file": "/tmp/true"})
+        channel = ProgramChannel(machine, "python3")
+        assert channel.unix("/tmp/sock", b"?") == b"/tmp/true"
+        wait = "while [ ! -e /tmp/false ]; do sleep 0.05; done"
+        machine.run(["sh", "-c", f'python3 -c "$0" /tmp/false >/dev/null 2>&1 & {wait}', SERVER])
+        with pytest.raises(GuestCallError, match="is not python3 as it was launched"):
+            channel.unix("/tmp/sock", b"?")
+
+
+def test_a_program_that_has_become_another_is_not_believed(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    become = 'while [ ! -e /tmp/go ]; do sleep 0.05; done; exec python3 -c "$0" /tmp/other'
+    machine.guest.launch(["sh", "-c", become, SERVER])
+    act(machine, Action("press", keys=("shift",)))  # the agent's turn begins
+    machine.run(["sh", "-c", "touch /tmp/go; while [ ! -e /tmp/other ]; do sleep 0.05; done"])
+    with pytest.raises(GuestCallError, match="is not sh as it was launched"):
+        ProgramChannel(machine, "sh").unix("/tmp/sock", b"?")
+
+
+def test_nobody_changes_what_the_bus_starts_programs_with(written):
+    machine, snapshot = written
+    machine.restore(snapshot)
+    call = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"]
+    done = machine.run(
+        [*call, "org.freedesktop.DBus.UpdateActivationEnvironment", "dict:string:string:LD_PRELOAD,/tmp/x"]
+    )
+    assert done.returncode == 1 and b"AccessDenied" in done.stderr
+    assert machine.run([*call, "org.freedesktop.DBus.ListNames"]).returncode == 0
+
+
+def test_a_machine_that_cannot_go_on_leaves_no_snapshot(monkeypatch):
+    with new() as machine:
+        scratch = machine._supervisor.scratch
+        before = set(scratch.iterdir())
+
+        def fail(snapshot):
+            raise MachineError("no room")
+
+        monkeypatch.setattr(machine, "restore", fail)
+        with pytest.raises(MachineError, match="no room"):
+            machine.snapshot()
+        assert set(scratch.iterdir()) < before
+
+
+def test_a_screen_that_its_guest_has_spoilt_is_an_error(written, tmp_path):
+    machine, _ = written
+    image = bytearray(open(f"/proc/{machine.init_pid}/root/run/gvisor/screen/Xvfb_screen0", "rb").read())
+    image[48:52] = b"\0\x40\0\0"  # bytes of a line
+    for spoilt in (image, b""):
+        (tmp_path / "screen").write_bytes(spoilt)
+        os.truncate(tmp_path / "screen", len(spoilt) << 14)
+        fd = os.open(tmp_path / "screen", os.O_RDONLY)
+        with pytest.raises(MachineError, match="cannot be read"):
+            X11Display(machine.guest, fd, (640, 480), mapped=False)
+    display = machine.display
+    frame = display.capture()
+    with open(f"/proc/{machine.init_pid}/root/run/gvisor/screen/Xvfb_screen0", "r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(MachineError, match="was cut"):
+        display.capture(frame)
 
 
 def test_what_was_taken_elsewhere_is_refused(written):
