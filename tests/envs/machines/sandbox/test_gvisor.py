@@ -186,15 +186,14 @@ def test_who_takes_a_programs_socket_is_not_believed():
             channel.unix("/tmp/sock", b"?")
 
 
-def test_a_program_that_has_become_another_is_not_believed(written):
-    machine, snapshot = written
-    machine.restore(snapshot)
+def test_a_program_that_has_become_another_is_not_believed():
     become = 'while [ ! -e /tmp/go ]; do sleep 0.05; done; exec python3 -c "$0" /tmp/other'
-    machine.guest.launch(["sh", "-c", become, SERVER])
-    act(machine, Action("press", keys=("shift",)))  # the agent's turn begins
-    machine.run(["sh", "-c", "touch /tmp/go; while [ ! -e /tmp/other ]; do sleep 0.05; done"])
-    with pytest.raises(GuestCallError, match="is not sh as it was launched"):
-        ProgramChannel(machine, "sh").unix("/tmp/sock", b"?")
+    with new(DESKTOP) as machine:
+        machine.guest.launch(["sh", "-c", become, SERVER])
+        act(machine, Action("press", keys=("shift",)))  # the agent's turn begins
+        machine.run(["sh", "-c", "touch /tmp/go; while [ ! -e /tmp/other ]; do sleep 0.05; done"])
+        with pytest.raises(GuestCallError, match="is not sh as it was launched"):
+            ProgramChannel(machine, "sh").unix("/tmp/sock", b"?")
 
 
 def test_nobody_changes_what_the_bus_starts_programs_with(written):
