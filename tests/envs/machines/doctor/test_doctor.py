@@ -18,7 +18,15 @@ def outcome(name, **options):
 def test_a_host_with_sandboxes_is_well():
     outcomes = doctor.examine()
     assert [check.name for check in outcomes if check.status == "fail"] == []
-    assert outcomes[-1].name == "sandbox" and "'user'" in outcomes[-1].found
+    *_, sandbox, states = outcomes
+    assert sandbox.name == "sandbox" and "'user'" in sandbox.found
+    assert states.name == "states of desktops" and "by snapshot: an empty desktop is restored in" in states.found
+
+
+def test_without_runsc_states_come_back_by_replay(monkeypatch):
+    monkeypatch.setattr(doctor, "find_tool", lambda name: None)
+    found = doctor._branch()
+    assert found.status == "ok" and "by replay" in found.found and "apt-get install runsc" in found.fix
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,9 @@ def written():
             place="maximized",
         )
         act(machine, Action("press", keys=("ctrl", "End")), Action("type", text="second"))
-        yield machine, machine.snapshot()
+        snapshot = machine.snapshot()
+        yield machine, snapshot
+        machine.drop(snapshot)
 
 
 def test_an_editor_goes_on_each_time_where_it_was(written):
@@ -313,6 +315,7 @@ def test_what_runs_goes_on_in_each_that_was_restored():
                     break
             else:
                 pytest.fail("the loop does not go on")
+        machine.drop(snapshot)
 
 
 def test_a_click_that_has_not_settled_is_finished_in_each(written):
