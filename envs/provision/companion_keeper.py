@@ -63,7 +63,7 @@ class CompanionKeeper:
                 names = ", ".join(spec.name for spec in those)
                 raise MachineError(
                     f"a {desktop.kind} machine has no {need.replace('_', ' ')}, and the task needs the service "
-                    f"{names}: choose machine='sandbox' with its own runtime",
+                    f"{names}: choose machine='sandbox'",
                     kind="not_supported",
                 )
         self._release(desktop, specs)
