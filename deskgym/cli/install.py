@@ -19,7 +19,7 @@ from deskgym.task_suites import SUITES
 if TYPE_CHECKING:
     from deskgym.cli.layers import Entry
 
-ALONE = ("vm", "image", "vnc", "view")
+ALONE = ("vm", "image", "gvisor", "vnc", "view")
 """Groups of packages beside the suites': to run virtual machines, to build their images, to try VNC, to look on."""
 
 
