@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import time
 from collections import Counter
@@ -15,6 +17,7 @@ import psutil
 from deskgym.benchmarks.host import load
 from deskgym.benchmarks.rows import Rows, number, spread
 from deskgym.benchmarks.targets import Target
+from deskgym.cli.output import print_json
 
 
 @dataclass
@@ -161,3 +164,16 @@ def shares(timing: Mapping[str, float], total: float) -> dict[str, float]:
     """Where a step's ``total`` ms went: input, settle, elements, code, frame, and the rest."""
     known = {phase: timing.get(phase, 0.0) for phase in ("input", "code", "settle", "elements", "frame")}
     return {**known, "rest": max(total - sum(known.values()), 0.0)}
+
+
+def deliver(
+    data: dict[str, Any], name: str, options: argparse.Namespace, show: Callable[[dict[str, Any]], None]
+) -> None:
+    """Write the data to ``NAME.json`` in the folder ``options.out``, if there is one; print it, or show its tables."""
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / f"{name}.json").write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    if options.json:
+        print_json(data)
+    else:
+        show(data)

@@ -7,7 +7,6 @@ processor time is the whole computer's, so measure where nothing else runs. See 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -19,8 +18,8 @@ import gymnasium
 
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.benchmarks.host import describe_host, load, warn_if_busy
-from deskgym.benchmarks.measure import Part
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.benchmarks.measure import Part, deliver
+from deskgym.cli.output import note, print_table, progress
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import DeskgymError
 
@@ -38,13 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DeskgymError, ValueError, OSError) as error:
         note(str(error))
         return 1
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "runtimes.json").write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
-    if options.json:
-        print_json(data)
-    else:
-        show(data)
+    deliver(data, "runtimes", options, show)
     return 0
 
 

@@ -8,7 +8,6 @@ compared at each step after the middle. The exit status is 1 where one differs. 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,8 +18,8 @@ import gymnasium
 
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.benchmarks.host import describe_host, load, warn_if_busy
-from deskgym.benchmarks.measure import Part, available_mb
-from deskgym.cli.output import note, print_json, print_table, progress
+from deskgym.benchmarks.measure import Part, available_mb, deliver
+from deskgym.cli.output import note, print_table, progress
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import DeskgymError, StateError
 from deskgym.envs.states import Seen
@@ -41,13 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DeskgymError, ValueError, OSError) as error:
         note(str(error))
         return 1
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "states.json").write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
-    if options.json:
-        print_json(data)
-    else:
-        show(data)
+    deliver(data, "states", options, show)
     return int(any(task["equal"] < task["forks"] for task in data["tasks"]))
 
 

@@ -6,11 +6,10 @@ bus learns which process is at the other end of its connections.
 
 from __future__ import annotations
 
-from deskgym.envs.guest.accessibility.bus import Bus, addresses
+from deskgym.envs.guest.accessibility.bus import BUS, Bus, addresses
 from deskgym.envs.guest.bus_relay import BusRelay
 from deskgym.envs.guest.desktop import Desktop
 
-_BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _NOBODY = 65534
 
 
@@ -45,7 +44,7 @@ class GvisorDesktop(Desktop):
         await super()._set_activation_environment()
         self._said = True
         self._write_bus_config()
-        await self.session.call(*_BUS, "ReloadConfig")
+        await self.session.call(*BUS, "ReloadConfig")
 
     def _seen_as(self) -> int:
         return _NOBODY if self._said else self._config.owner[0]

@@ -35,8 +35,8 @@ _CHUNK = 1 << 18
 _LIMIT = 1 << 27  # D-Bus's own bound of a message
 _REPLY_SERIAL_FIRST = b"\x05\x01u\x00"
 _RETURN, _ERROR, _SIGNAL = 2, 3, 4
-_BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
-NONE: Mapping[str, int] = MappingProxyType({})
+BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class AccessibilityLost(ConnectionError):
@@ -80,7 +80,7 @@ class Bus:
         processes: whose a connection is, by its name, where the bus does not know better.
     """
 
-    def __init__(self, address: str, uid: int | None = None, processes: Mapping[str, int] = NONE) -> None:
+    def __init__(self, address: str, uid: int | None = None, processes: Mapping[str, int] = _NONE) -> None:
         self.address, self._uid = address, os.geteuid() if uid is None else uid
         self._processes = processes
         self.lost: str | None = "not connected"
@@ -113,7 +113,7 @@ class Bus:
                 continue
             self._socket, self.lost = connection, None
             self._loop.add_reader(connection.fileno(), self._readable)
-            await self.call(*_BUS, "Hello")
+            await self.call(*BUS, "Hello")
             return
         raise AccessibilityLost(f"cannot connect to the accessibility bus at {self.address!r}: {why}")
 
@@ -134,7 +134,7 @@ class Bus:
         """The process that has a connection."""
         if name in self._processes:
             return self._processes[name]
-        return int((await self.call(*_BUS, "GetConnectionUnixProcessID", "s", name))[0])
+        return int((await self.call(*BUS, "GetConnectionUnixProcessID", "s", name))[0])
 
     async def close(self) -> None:
         """Close the connection; calls under way fail. Closing twice is fine."""

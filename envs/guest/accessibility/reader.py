@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from deskgym.envs.guest.accessibility.actions import Hands, split_ref, within
-from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFailed
+from deskgym.envs.guest.accessibility.bus import BUS, AccessibilityLost, Bus, CallFailed
 from deskgym.envs.guest.accessibility.following import Following
 from deskgym.envs.guest.accessibility.node import MOST, ROLES, Elements, Node, Rect, add_rows, place
 from deskgym.envs.guest.accessibility.program import Application, Program
@@ -35,7 +35,6 @@ __all__ = [
     "AccessibilityLost", "AccessibilityReader", "Application", "CallFailed", "Elements", "Node", "Tree", "WaitFailed",
 ]  # fmt: skip
 
-_BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _REGISTRY = "org.a11y.atspi.Registry"
 _ROOT = "/org/a11y/atspi/accessible/root"
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
@@ -102,7 +101,7 @@ class AccessibilityReader(Hands):
         """
         await self._bus.connect()
         for interface in _INTERFACES:
-            await self._bus.call(*_BUS, "AddMatch", "s", f"type='signal',interface='org.a11y.atspi.Event.{interface}'")
+            await self._bus.call(*BUS, "AddMatch", "s", f"type='signal',interface='org.a11y.atspi.Event.{interface}'")
         for event in _EVENTS:
             await self._bus.call(_REGISTRY, "/org/a11y/atspi/registry", _REGISTRY, "RegisterEvent", "s", event)
 

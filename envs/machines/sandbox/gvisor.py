@@ -37,8 +37,8 @@ class GvisorMachine(SandboxMachine):
     """A sandbox in which runsc, gVisor's kernel, runs all programs; a snapshot of it is a checkpoint of them all.
 
     runsc runs inside a container like every sandbox's, so that it sees the same files and has the same limits. It needs
-    no KVM. What is written counts as memory. Services, shared folders, a time of its own and kept desktops are those of
-    other sandboxes. What it costs is in ``docs/gvisor.md``.
+    no KVM. What is written counts as memory. Services, shared folders and kept desktops are those of other sandboxes.
+    What it costs is in ``docs/gvisor.md``.
 
     Args:
         config: what it may have.
@@ -53,7 +53,7 @@ class GvisorMachine(SandboxMachine):
         ...     machine.restore(snapshot)  # its programs go on
     """
 
-    can = Machine.can | {"programs", "kernels", "layers"}
+    can = Machine.can | {"programs", "kernels", "layers", "session"}
     rests = True
 
     @checked
@@ -114,13 +114,7 @@ class GvisorMachine(SandboxMachine):
         self.stop()
         self._from, self._resumed = folder, True
         try:
-            self._boot(None, snapshot.layers)
-        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-            self.stop()
-            raise MachineError(f"the sandbox did not go on: {error}", kind="start_failed") from error
-        except BaseException:
-            self.stop()
-            raise
+            self._boot_or_stop(None, snapshot.layers)
         finally:
             self._from = None
 

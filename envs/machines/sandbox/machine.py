@@ -164,7 +164,7 @@ class SandboxMachine(Machine):
             locale=build_locale(self.config.locale) if self.config.locale is not None else None,
             interpreter=find_interpreter(),
             limits=host.limits,
-            below=self._lower(below),
+            below=below,
             hidden=hidden_paths(self._hide),
             layers=self._layers,
             prepared=self._prepared,
@@ -195,10 +195,6 @@ class SandboxMachine(Machine):
             ) from error
         if self.config.screen_size is not None:
             self._display = self._open_display(self._guest, self.config.screen_size)
-
-    def _lower(self, below: Path | None) -> Path | None:
-        """The layers of the snapshot that it is restored to, which lie under its own."""
-        return below
 
     def _specify(self, parts: Parts) -> dict[str, Any]:
         """The OCI configuration of the container."""
@@ -307,6 +303,10 @@ class SandboxMachine(Machine):
         below = None if snapshot is None else snapshots.folder_of(snapshot)
         layers = self.config.layers if snapshot is None else snapshot.layers
         self.stop()
+        self._boot_or_stop(below, layers)
+
+    def _boot_or_stop(self, below: Path | None, layers: Sequence[str]) -> None:
+        """Start it; where that fails, nothing is left. Raises MachineError."""
         try:
             self._boot(below, layers)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
