@@ -20,8 +20,8 @@ _ASK = """\
 Write the procedure by which somebody does work of this kind: {intent}
 It will be carried out on other cases. What differs from case to case is written in braces; in this case {values}.
 Number its steps 1, 2, 3, ... Somebody carries them out who takes them literally: click on the button, link, tab, \
-field, list or box "NAME"; choose NAME, after the list was clicked; type TEXT; press KEYS, also several times; click \
-on the address bar."""
+field, list or box "NAME"; choose NAME, after the list was clicked; type "TEXT"; press KEYS, also several times; \
+click on the address bar."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from fnmatch import fnmatch
 
 import gymnasium as gym
@@ -12,7 +13,9 @@ from gymnasium.utils.env_checker import check_env
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.errors import ActionError, SetupError, TaskError
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.bpm.follow import moves_of
 from deskgym.task_suites.bpm.procedure_text import steps_of
+from deskgym.task_suites.procedures.company import live_suite, told
 from deskgym.task_suites.procedures.judges import LexicalJudge
 
 KINDS = ("question_answering", "segmentation", "sop_generation", "validation")
@@ -305,6 +308,40 @@ def test_procedures_rank_by_what_comes_of_them(work):
     others = [sum(company.success(workflow.template, text, 4)) for text in best_first]
     assert (worked, others) == ([True, True, False], [3, 0, 0])
     assert max(texts, key=len) == best_first[-1], "the longest is the worst"
+
+
+def filled(text, values):
+    return re.sub(r"\{([^{}]+)\}", lambda found: str(values[found[1]]), text)
+
+
+def moves_filled(procedure, values):
+    """What a procedure with braces says to do with a case."""
+    return [(move.verb, filled(move.target, values)) for move in moves_of(procedure)]
+
+
+def moves_read(procedure):
+    """What a procedure with the values of a case says to do."""
+    return [(move.verb, move.target) for move in moves_of(procedure)]
+
+
+def test_a_recorded_procedure_does_with_its_case_what_the_author_s_does():
+    suite = load_suite("procedures")
+    for name in [name for name in suite.ids() if name.startswith("ranking/executed/")]:
+        workflow = next(flow for flow in suite.material.workflows.values() if name.endswith(f"/{flow.key}"))
+        params = live_suite().get(workflow.name.partition(" @ ")[0].replace(".", "/", 1)).params
+        values = told(params, suite.company.parameters(workflow.template))
+        asked = moves_filled(suite.company.gold(workflow.template), values)
+        assert moves_read(workflow.procedure)[: len(asked)] == asked, name  # some recordings end with a reload
+
+
+def test_the_values_of_a_case_do_not_change_what_an_author_s_procedure_says():
+    company, rng = load_suite("procedures").company, np.random.default_rng(0)
+    for template in [name for name, each in live_suite().templates.items() if each.file.verbose]:
+        for _ in range(5):
+            task = live_suite().draw(rng, template)
+            values = told(task.params, company.parameters(template))
+            gold = company.gold(template)
+            assert moves_read(filled(gold, values)) == moves_filled(gold, values), task.id
 
 
 def test_what_can_be_carried_out_is_ranked_and_mended_too():
