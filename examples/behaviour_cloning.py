@@ -13,7 +13,7 @@ import argparse
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import Agent, RandomAgent
 from deskgym.agents.pointer_policy import BLUR, READS, PointerNet
 from deskgym.agents.rollout import rollout
-from deskgym.datasets import collect_demos, episodes_of
+from deskgym.datasets import Episode, collect_demos, episodes_of
 from deskgym.datasets.demos import DemoFolder, write_demos
 from deskgym.workers import run_jobs
 from deskgym.wrappers import FlatForSB3, JointDiscrete
@@ -62,11 +62,11 @@ def make_env(tasks: str, split: str) -> gym.Env[Any, Any]:
 # --- demonstrations
 
 
-def demonstrate(args: argparse.Namespace, tasks: list[str]) -> minari.MinariDataset:
+def demonstrate(args: argparse.Namespace, tasks: list[str], dataset: str = DATASET) -> minari.MinariDataset:
     """The dataset of ``args.demos`` solved episodes per task, of the training split."""
     make = partial(make_env, args.tasks, "train")
     plan = [(task, args.seed + k) for task in tasks for k in range(args.demos)]
-    folder = DemoFolder(args.out / DATASET / "episodes", {"tasks": args.tasks, "split": "train"})
+    folder = DemoFolder(args.out / dataset / "episodes", {"tasks": args.tasks, "split": "train"})
     left = sum(not folder.path(demo).exists() for demo in plan)
     results = collect_demos(make, plan, folder, workers=args.workers)
     with closing(results):
@@ -74,7 +74,7 @@ def demonstrate(args: argparse.Namespace, tasks: list[str]) -> minari.MinariData
             for result in some:
                 if result.outcome != "kept":
                     print(f"{result.task} seed {result.seed}: {result.outcome}: {result.message}")
-    return write_demos(args.out, DATASET, folder, make, description="Oracles of the ladder tasks")
+    return write_demos(args.out, dataset, folder, make, description="Oracles of the ladder tasks")
 
 
 # --- the policy
@@ -86,13 +86,13 @@ def make_net(env: gym.Env[Any, Any]) -> PointerNet:
     return PointerNet(sizes, *about)
 
 
-def train(net: PointerNet, dataset: minari.MinariDataset, epochs: int, seed: int) -> float:
+def train(net: PointerNet, episodes: Iterable[Episode], epochs: int, seed: int) -> float:
     """Supervised learning of which of the possible actions is demonstrated; returns how often it then chooses that."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # the network is too small for more
     steps = [
         (e.observations[k], e.masks[k], e.actions[k])
-        for e in episodes_of(dataset)
+        for e in episodes
         for k in range(len(e.actions))
         if e.masks[k][e.actions[k]]  # an oracle may have waited for something that was not there when it last looked
     ]
@@ -214,7 +214,7 @@ def main() -> None:
         net = make_net(env)
     dataset = demonstrate(args, tasks)
     print(f"{DATASET} in {args.out}: {dataset.total_episodes} episodes of {dataset.total_steps} steps")
-    agreed = train(net, dataset, args.epochs, args.seed)
+    agreed = train(net, episodes_of(dataset), args.epochs, args.seed)
     weights = args.out / "policy.pt"
     torch.save(net.state_dict(), weights)
     print(f"the policy chooses {agreed:.0%} of the demonstrated actions")
