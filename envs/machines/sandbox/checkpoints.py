@@ -11,6 +11,7 @@ from typing import Any
 
 from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.base import UNSAVABLE, Snapshot
+from deskgym.envs.machines.sandbox import statefile
 from deskgym.envs.machines.sandbox.gvisor_spec import CHECKPOINT, CONTAINER, FRAMEBUFFER, OWN, command
 from deskgym.envs.machines.sandbox.host import find_tool
 
@@ -45,6 +46,7 @@ def take(pid: int, platform: str, folder: Path, screen: int, about: dict[str, An
         )  # fmt: skip
         if done.returncode != 0:
             raise RuntimeError(said(done.stderr or done.stdout) or f"status {done.returncode}")
+        statefile.store(folder / CHECKPOINT)
         if screen >= 0:
             _copy_screen(screen, folder / FRAMEBUFFER)
         temporary = folder / f"{ABOUT}.new"
