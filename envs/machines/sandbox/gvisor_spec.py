@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deskgym.envs.machines.sandbox.automount import PRELOAD, build_automount
+from deskgym.envs.machines.sandbox.gvisor_calls import PRELOAD, build_calls
 from deskgym.envs.machines.sandbox.limits import SHM_MB
 from deskgym.envs.machines.sandbox.spec import (
     CAPABILITIES,
@@ -28,7 +28,7 @@ from deskgym.envs.machines.sandbox.spec import (
 OUTSIDE = "/run/gvisor"
 """Where the container outside has runsc, its records, the screen and the folders of checkpoints."""
 RECORDS, SCREEN, OWN, IMAGE = (f"{OUTSIDE}/{name}" for name in ("records", "screen", "own", "image"))
-AUTOMOUNT = "/opt/deskgym/automount"
+CALLS = "/opt/deskgym/calls"
 CONTAINER = "desktop"
 FRAMEBUFFER = "Xvfb_screen0"
 CHECKPOINT, CONFIG = "checkpoint.img", "config.json"
@@ -54,7 +54,7 @@ def outer_spec(parts: Parts, program: str, platform: str, own: Path, image: Path
     """
     spec = build_spec(parts)
     width, height = parts.config.screen_size or (0, 0)
-    automount = build_automount(AUTOMOUNT)
+    calls = build_calls(CALLS)
     spec["process"] |= {
         "args": ["/bin/sh", "-c", _script(platform, image is not None)],
         "capabilities": {kind: list(_RUNSC) for kind in ("bounding", "effective", "permitted")},
@@ -64,8 +64,8 @@ def outer_spec(parts: Parts, program: str, platform: str, own: Path, image: Path
         mount(SCREEN, "tmpfs", "nosuid", "nodev", "mode=700", f"size={(width * height * 4 >> 20) + 2}m", *FEW),
         bind(program, f"{OUTSIDE}/runsc", "ro", "nosuid", "nodev"),
         bind(str(own), OWN, "rw", "nosuid", "nodev"),
-        bind(str(automount), AUTOMOUNT, "ro", "nosuid", "nodev"),
-        bind(str(automount / PRELOAD), f"/etc/{PRELOAD}", "ro", "nosuid", "nodev"),
+        bind(str(calls), CALLS, "ro", "nosuid", "nodev"),
+        bind(str(calls / PRELOAD), f"/etc/{PRELOAD}", "ro", "nosuid", "nodev"),
     ]
     if image is not None:
         spec["mounts"].append(bind(str(image), IMAGE, "ro", "nosuid", "nodev"))

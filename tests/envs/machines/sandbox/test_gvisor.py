@@ -134,6 +134,35 @@ print(found, ctypes.CDLL(None).ptrace(16, 1, 0, 0))
 """
 
 
+RENAMES = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def rename(old, new, flags=1):
+    done = libc.renameat2(-100, old.encode(), -100, new.encode(), flags)
+    return os.strerror(ctypes.get_errno()) if done else "renamed"
+os.chdir("/home/user")
+os.unlink("project")
+open("new", "w").write("new"), open("other", "w").write("other"), os.mkdir("folder")
+print(rename("new", "project"), open("project").read(), os.path.exists("new"))  # as Qt saves a file
+print(rename("other", "project"), open("project").read(), open("other").read())
+os.unlink("project")
+print(rename("folder", "project"), os.path.isdir("project"), rename("other", "project"))
+print(rename("nothing", "else"))
+"""
+
+
+def test_what_was_deleted_can_be_written_anew():
+    with new() as machine:
+        machine.put("/home/user/project", b"old")
+        done = machine.run(["python3", "-c", RENAMES])
+    assert done.stdout.decode().splitlines() == [
+        "renamed new False",
+        "File exists new other",
+        "renamed True File exists",
+        "No such file or directory",
+    ], done.stderr
+
+
 def test_the_guest_is_out_of_the_agents_reach(written):
     machine, _ = written
     assert machine.run(["python3", "-c", LOOK]).stdout == b"[] -1\n"

@@ -1,4 +1,4 @@
-"""A library for all programs of gVisor's machines, without which GTK, Qt and ``ls`` find no files; built once."""
+"""System calls for programs on gVisor: without them GTK and Qt find no files, and lose some. Built once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deskgym.envs.machines.build_once import build_once
 from deskgym.envs.machines.libraries import UNUSED
 from deskgym.envs.machines.sandbox.host import cache_folder
 
-LIBRARY, PRELOAD = "automount.so", "ld.so.preload"
-_SOURCE = Path(__file__).with_name("automount.c")
+LIBRARY, PRELOAD = "calls.so", "ld.so.preload"
+_SOURCE = Path(__file__).with_name("gvisor_calls.c")
 
 
 @cache
-def build_automount(inside: str) -> Path:
+def build_calls(inside: str) -> Path:
     """The host's folder with ``LIBRARY``, and with the ``PRELOAD`` that names it by its folder in the machine.
 
     Raises:
@@ -41,4 +41,4 @@ def build_automount(inside: str) -> Path:
         (building / LIBRARY).chmod(0o755)
 
     key = hashlib.sha256(f"{inside} {command[1:-1]}".encode() + _SOURCE.read_bytes()).hexdigest()[:16]
-    return build_once(cache_folder() / f"automount-{key}", fill, unused=UNUSED)
+    return build_once(cache_folder() / f"gvisor-calls-{key}", fill, unused=UNUSED)
