@@ -1,6 +1,6 @@
 """One policy for three programs, tested on a fourth that it has never seen; each of the four is the fourth once.
 
-    python examples/transfer.py                          # about 40 minutes on 2 cores
+    python examples/transfer.py                          # about half an hour on 2 cores
     python examples/transfer.py --demos 8 --tests 4      # a first look
 
 Each program has small tasks of the same kind: a text that the instruction names goes into a field, and before or after
@@ -153,6 +153,16 @@ def show(lines: list[dict[str, Any]]) -> None:
     Console(width=120).print(table)
 
 
+def check_settings(args: argparse.Namespace) -> None:
+    """A folder holds one experiment, of which only the number of tests may be changed."""
+    path, ours = args.out / "settings.json", {name: getattr(args, name) for name in ("demos", "epochs", "seed")}
+    if not path.exists():
+        path.write_text(json.dumps(ours))
+    if (theirs := json.loads(path.read_text())) != ours:
+        told = " ".join(f"--{name} {value}" for name, value in theirs.items())
+        raise SystemExit(f"{args.out} holds an experiment with {told}; give the same to go on, or another --out")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--demos", type=int, default=48, help="demonstrations per task")
@@ -164,6 +174,7 @@ def main() -> None:
     args = parser.parse_args()
     start = time.monotonic()
     args.out.mkdir(parents=True, exist_ok=True)
+    check_settings(args)
     learn(args, demonstrated(args))
     show(test(args))
     print(f"{(time.monotonic() - start) / 60:.1f} minutes")

@@ -30,3 +30,5 @@ def test_it_learns_from_three_programs_and_goes_on_where_it_was(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines[1:]))  # as if it had been killed before the last
     again = subprocess.run(command, capture_output=True, text=True, timeout=90)
     assert again.returncode == 0 and len(path.read_text().splitlines()) == len(lines)
+    other = subprocess.run([*command, "--demos", "3"], capture_output=True, text=True, timeout=60)
+    assert other.returncode == 1 and "holds an experiment with --demos 2 --epochs 2 --seed 0" in other.stderr
