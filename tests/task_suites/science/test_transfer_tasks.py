@@ -9,9 +9,9 @@ from deskgym.task_suites import load_suite
 
 SCIENCE = load_suite("science")
 DECIDES = {"transfer/coqide-define": ("name", "value"), "transfer/kstars-find": ("object",),
-           "transfer/pymol-save": ("name",)}  # fmt: skip
+           "transfer/pymol-color": ("color",)}  # fmt: skip
 STEPS = {"transfer/coqide-define": "submit click done", "transfer/kstars-find": "click submit done",
-         "transfer/pymol-save": "submit done"}  # fmt: skip
+         "transfer/pymol-color": "submit done"}  # fmt: skip
 
 
 def test_there_are_these():
