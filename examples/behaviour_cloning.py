@@ -74,7 +74,7 @@ def demonstrate(args: argparse.Namespace, tasks: list[str], dataset: str = DATAS
             for result in some:
                 if result.outcome != "kept":
                     print(f"{result.task} seed {result.seed}: {result.outcome}: {result.message}")
-    return write_demos(args.out, dataset, folder, make, description="Oracles of the ladder tasks")
+    return write_demos(args.out, dataset, folder, make, description=f"Oracles of {args.tasks}")
 
 
 # --- the policy
