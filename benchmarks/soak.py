@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from deskgym.benchmarks.census import Census, process_table, tree
+from deskgym.benchmarks.census import Census, process_table, small_pages, tree
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.soak_tasks import LEAKS, SCRIPT, SHARES, make_env
 from deskgym.benchmarks.soak_trends import COLUMNS, trends_of
@@ -87,7 +87,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
         SetupError: a task's programs did not come up, on two machines.
         MachineError: no machine could be had.
     """
-    with own_temporary_folder() as temporary, progress(quiet) as bar:
+    with small_pages(), own_temporary_folder() as temporary, progress(quiet) as bar:
         make = partial(make_env, options.machine, options.screen_size, options.shares, str(temporary))
         _warm_up(make, options.seed)
         census = Census(temporary=temporary)

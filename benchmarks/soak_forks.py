@@ -19,7 +19,7 @@ import gymnasium
 import numpy as np
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.benchmarks.census import Census
+from deskgym.benchmarks.census import Census, small_pages
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.soak import count, own_temporary_folder
 from deskgym.benchmarks.soak_trends import COLUMNS, trends_of
@@ -70,7 +70,7 @@ def soak(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         DeskgymError: no machine could be had, or the state could not be saved.
     """
-    with own_temporary_folder() as temporary, progress(options.json) as bar:
+    with small_pages(), own_temporary_folder() as temporary, progress(options.json) as bar:
         _Forks(options).close()  # so that what all share is built and loaded
         census, load_before = Census(temporary=temporary), load()
         before = count(census)

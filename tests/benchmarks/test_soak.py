@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from deskgym.benchmarks import census
 from deskgym.benchmarks import soak as command
 from deskgym.benchmarks.soak import Options, soak
 from deskgym.benchmarks.soak_tasks import LEAKS
@@ -117,3 +120,16 @@ def test_too_few_checkpoints_are_refused(capsys):
     with pytest.raises(SystemExit):
         command.parse(["--checkpoints", "3"])
     assert "legal are 4" in capsys.readouterr().err
+
+
+def test_memory_is_counted_without_huge_pages_and_only_meanwhile():
+    def allowed(pid="self"):
+        return re.search(r"^THP_enabled:\s+(\d)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1]
+
+    was = allowed()
+    with census.small_pages():
+        assert allowed() == "0"
+        with subprocess.Popen(["sleep", "10"]) as child:
+            assert allowed(child.pid) == "0"
+            child.kill()
+    assert allowed() == was

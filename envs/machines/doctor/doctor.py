@@ -19,9 +19,9 @@ from deskgym.envs.machines import userns
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.guest_runtime import OPTIONAL, REQUIRED
 from deskgym.envs.machines.sandbox.gvisor import GvisorMachine
-from deskgym.envs.machines.sandbox.host import RUNTIMES, cache_folder, find_tool
+from deskgym.envs.machines.sandbox.host import GVISOR, RUNTIMES, cache_folder, find_tool
 from deskgym.envs.machines.sandbox.limits import find_limits, kernel
-from deskgym.envs.machines.sandbox.machine import GVISOR, SandboxMachine
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.sandbox.snapshots import tmpfs_has_user_attributes
 
 Status = Literal["ok", "warn", "fail"]

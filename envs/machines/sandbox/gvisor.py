@@ -17,8 +17,8 @@ from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.sandbox import checkpoints
 from deskgym.envs.machines.sandbox.gvisor_spec import CONFIG, FRAMEBUFFER, SCREEN, inner_spec, outer_spec
-from deskgym.envs.machines.sandbox.host import require_tools
-from deskgym.envs.machines.sandbox.machine import GVISOR, SandboxMachine
+from deskgym.envs.machines.sandbox.host import GVISOR, require_tools
+from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.sandbox.snapshots import make_folder
 from deskgym.envs.machines.sandbox.spec import Parts
 from deskgym.envs.options import checked

@@ -9,11 +9,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from deskgym.envs.errors import MachineError
+from deskgym.envs.errors import MachineError, near
 from deskgym.envs.machines.userns import IdMap, NoIdsError, id_map
 
 RUNTIMES = ("runc", "crun")
 """OCI runtimes that are known to work, in the order in which the documentation names them."""
+
+GVISOR = "runsc"
+"""The OCI runtime whose sandboxes are of a class of their own."""
 
 _PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"))
 
@@ -31,6 +34,12 @@ def require_tools(runtime: str) -> str:
     """
     missing = {}
     if find_tool(runtime) is None:
+        if runtime not in (known := (*RUNTIMES, GVISOR)):
+            raise MachineError(
+                f"there is no OCI runtime {runtime!r} on this host; known to work are {', '.join(known)}"
+                + near(runtime, known),
+                kind="not_installed",
+            )
         missing[runtime] = runtime
     if os.geteuid() != 0:
         missing.update({tool: "uidmap" for tool in ("newuidmap", "newgidmap") if find_tool(tool) is None})

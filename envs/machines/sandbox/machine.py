@@ -27,7 +27,7 @@ from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.sandbox import snapshots
-from deskgym.envs.machines.sandbox.host import machine_ids, require_tools
+from deskgym.envs.machines.sandbox.host import GVISOR, machine_ids, require_tools
 from deskgym.envs.machines.sandbox.limits import Limits, find_limits
 from deskgym.envs.machines.sandbox.masks import hidden_paths
 from deskgym.envs.machines.sandbox.prepared import hold, release
@@ -50,7 +50,6 @@ REUSES = 100
 """Episodes that one desktop is kept for at most: whatever nobody thought of ends then."""
 FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
 LOG_SIZE = 1 << 16
-GVISOR = "runsc"
 
 
 class SandboxMachine(Machine):

@@ -64,9 +64,16 @@ def test_crun_runs_it_or_says_why_not():
         machine.stop()
 
 
-def test_a_missing_runtime_says_how_to_get_it():
-    with pytest.raises(MachineError, match="apt-get install no-such-runtime") as caught:
-        SandboxMachine(HEADLESS, runtime="no-such-runtime").start()
+def test_a_missing_runtime_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("deskgym.envs.machines.sandbox.host.find_tool", lambda name: None if name == "runc" else name)
+    with pytest.raises(MachineError, match="apt-get install runc") as caught:
+        sandbox_host.require_tools("runc")
+    assert caught.value.kind == "not_installed"
+
+
+def test_an_unknown_runtime_says_which_there_are():
+    with pytest.raises(MachineError, match="'runcs'.*known to work are runc, crun, runsc; did you mean 'run") as caught:
+        SandboxMachine(HEADLESS, runtime="runcs").start()
     assert caught.value.kind == "not_installed"
 
 
