@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deskgym.envs.guest.processes import prctl
 from deskgym.envs.machines.guest_runtime import INSIDE
 from deskgym.envs.machines.sandbox.host import cache_folder, runtime_folder
 
 CGROUPS = "/sys/fs/cgroup"
 SUPERVISOR = "supervisor.py"
 SHARED = ("deskgym", "psm_", "pym-")  # how multiprocessing begins its names; ours have none
-PR_SET_THP_DISABLE = 41
 STARTING = 30.0  # seconds: whatever is older was not made by a start that still goes on
 
 
@@ -91,21 +89,6 @@ def command_line(pid: int) -> list[str]:
 def is_supervisor(process: Process) -> bool:
     """Whether it is a supervisor of sandboxes."""
     return process.depth == 0 and any(word.endswith(SUPERVISOR) for word in command_line(process.pid)[:6])
-
-
-@contextlib.contextmanager
-def small_pages() -> Iterator[None]:
-    """No huge pages meanwhile, for this process and those that it starts.
-
-    The kernel makes huge pages of what asks for them (numpy's arrays do) when it finds the time, and a process then has
-    memory that it never touched: up to 2 MiB for each, at a moment that nothing in the process decides.
-    """
-    disabled = _status("self").get("THP_enabled") == "0"
-    prctl(PR_SET_THP_DISABLE, 1)
-    try:
-        yield
-    finally:
-        prctl(PR_SET_THP_DISABLE, int(disabled))
 
 
 @dataclass

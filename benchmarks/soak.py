@@ -8,6 +8,7 @@ to what it was, is a leak; then the exit status is 1. See ``docs/faults.md``.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import os
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from multiprocessing.util import get_temp_dir
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from deskgym.benchmarks.census import Census, process_table, small_pages, tree
+from deskgym.benchmarks.census import Census, process_table, tree
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.soak_tasks import LEAKS, SCRIPT, SHARES, make_env
 from deskgym.benchmarks.soak_trends import COLUMNS, trends_of
@@ -87,7 +88,7 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
         SetupError: a task's programs did not come up, on two machines.
         MachineError: no machine could be had.
     """
-    with small_pages(), own_temporary_folder() as temporary, progress(quiet) as bar:
+    with own_temporary_folder() as temporary, progress(quiet) as bar:
         make = partial(make_env, options.machine, options.screen_size, options.shares, str(temporary))
         _warm_up(make, options.seed)
         census = Census(temporary=temporary)
@@ -108,7 +109,6 @@ def soak(options: Options, quiet: bool = False) -> dict[str, Any]:
             vector.close()
         player.leave()
         del vector
-        gc.collect()  # of its memory
         after = count(census)
     data = {
         "format": FORMAT,
@@ -205,7 +205,15 @@ def count(census: Census) -> dict[str, float]:
         now = _outside(census.root)
         if now != seen:
             seen, since = now, time.monotonic()
+    _give_back()
     return census.take()
+
+
+def _give_back() -> None:
+    """Free what nobody refers to: else malloc keeps a dozen screenshots' worth for later, or none, as it happens."""
+    gc.collect()
+    with suppress(AttributeError):  # malloc of another libc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _outside(root: int) -> set[int]:

@@ -8,7 +8,6 @@ each fork goes on from there for one step and is closed. What belongs to deskgym
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import time
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ import gymnasium
 import numpy as np
 
 import deskgym  # noqa: F401 - registers the ids
-from deskgym.benchmarks.census import Census, small_pages
+from deskgym.benchmarks.census import Census
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.soak import count, own_temporary_folder
 from deskgym.benchmarks.soak_trends import COLUMNS, trends_of
@@ -70,7 +69,7 @@ def soak(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         DeskgymError: no machine could be had, or the state could not be saved.
     """
-    with small_pages(), own_temporary_folder() as temporary, progress(options.json) as bar:
+    with own_temporary_folder() as temporary, progress(options.json) as bar:
         _Forks(options).close()  # so that what all share is built and loaded
         census, load_before = Census(temporary=temporary), load()
         before = count(census)
@@ -85,11 +84,9 @@ def soak(options: argparse.Namespace) -> dict[str, Any]:
                 while forks.made < target:
                     forks.play()
                     bar.update(todo, completed=forks.made)
-                gc.collect()
                 samples.append({"episode": forks.made, "seconds": time.perf_counter() - began, **count(census)})
         finally:
             forks.close()
-        gc.collect()
         after = count(census)
     data = {
         "benchmark": "soak_forks",
