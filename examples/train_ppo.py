@@ -387,16 +387,15 @@ def draw(outs: list[Path], picture: Path) -> None:
                     axis.plot(*curve, line, color=color, alpha=0.6, label=f"{run}, training" if k == 0 else None)
                 if tested := held_out(out, run):
                     _tested(axis, episodes + 12 * k, tested[task], color, mark, f"{run}, held-out" if k == 0 else None)
-        (
-            axis.set_title(task, loc="left", fontsize=9),
-            axis.set_xlabel("episodes (all tasks)"),
-            axis.set_ylim(-0.04, 1.04),
-        )
+        axis.set_title(task, loc="left", fontsize=9)
+        axis.set_xlabel("episodes (all tasks)")
+        axis.set_ylim(-0.04, 1.04)
         axis.grid(alpha=0.3), axis.spines[["top", "right"]].set_visible(False), axis.margins(x=0.12)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.legend(
         *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=8, frameon=False
     )
+    picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)
 
 
@@ -456,6 +455,8 @@ def main() -> None:
     parser.add_argument("--wandb", metavar="PROJECT", help="and send them to Weights & Biases (pip install wandb)")
     args = parser.parse_args()
     if args.plot:
+        if unknown := [str(out) for out in args.plot if not (out / "settings.json").exists()]:
+            parser.error(f"--plot {' '.join(unknown)}: no experiment; legal are folders that --out was given")
         draw(args.plot, args.out.with_suffix(".png"))
         return
     args.tasks = tuple(args.tasks)
