@@ -19,6 +19,7 @@ from deskgym.benchmarks.machines_measure import Bench
 from deskgym.benchmarks.machines_page import columns, kinds_table, notes, write_into
 from deskgym.benchmarks.measure import Part
 from deskgym.benchmarks.targets import COLUMNS, Target
+from deskgym.cli.numbers import whole
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.envs.errors import DeskgymError
 
@@ -65,10 +66,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--machine", type=_names, default=["sandbox", "qemu"], metavar="A,B", help=", ".join(KINDS))
     parser.add_argument("--accel", type=_names, default=[], metavar="A,B", help=f"{', '.join(ACCELS)}; all that work")
     parser.add_argument("--image", default="science", help="of the virtual machines")
-    parser.add_argument("--boots", type=_count, default=3, help="cold starts of each kind")
-    parser.add_argument("--restores", type=_count, default=30, help="resets of each kind and observation; 0: none")
-    parser.add_argument("--snapshots", type=_count, default=5)
-    parser.add_argument("--episodes", type=_count, default=100, help="of each kind; 0 plays none")
+    parser.add_argument("--boots", type=whole(0), default=3, help="cold starts of each kind")
+    parser.add_argument("--restores", type=whole(0), default=30, help="resets of each kind and observation; 0: none")
+    parser.add_argument("--snapshots", type=whole(0), default=5)
+    parser.add_argument("--episodes", type=whole(0), default=100, help="of each kind; 0 plays none")
     parser.add_argument("--probe", action="store_true", help="only find out which accelerators work here")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write machines.json there")
@@ -79,13 +80,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number}; legal is a number from 0 up")
-    return number
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import gymnasium
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.benchmarks.host import describe_host, load, warn_if_busy
 from deskgym.benchmarks.measure import Part, deliver
+from deskgym.cli.numbers import whole
 from deskgym.cli.output import note, print_table, progress
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import DeskgymError
@@ -44,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m deskgym.benchmarks.runtimes", description=__doc__)
-    parser.add_argument("--task", action="append", metavar="ENV:TASK", help=f"default: {', '.join(TASKS)}")
-    parser.add_argument("--rounds", type=int, default=5, help="episodes of each task with each runtime")
+    parser.add_argument("--task", action="append", metavar="ENV:TASK", help=f"may be repeated ({', '.join(TASKS)})")
+    parser.add_argument("--rounds", type=whole(1), default=5, help="episodes of each task with each runtime (5)")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write runtimes.json there")
     return parser.parse_args(argv)

@@ -22,8 +22,10 @@ from deskgym.benchmarks.census import Census
 from deskgym.benchmarks.host import describe_host, load
 from deskgym.benchmarks.soak import count, own_temporary_folder
 from deskgym.benchmarks.soak_trends import COLUMNS, trends_of
+from deskgym.cli.numbers import whole
 from deskgym.cli.output import note, print_json, print_table, progress
 from deskgym.envs.branching import fork_from
+from deskgym.envs.errors import DeskgymError
 from deskgym.envs.machine_env import MachineEnv
 
 FORMAT = 1  # of the JSON
@@ -33,7 +35,11 @@ WARM = 3  # forks before anything is counted
 def main(argv: Sequence[str] | None = None) -> int:
     """Run it, print the table, and write the data."""
     options = parse(argv)
-    data = soak(options)
+    try:
+        data = soak(options)
+    except (DeskgymError, ValueError, OSError, gymnasium.error.Error) as error:
+        note(str(error))
+        return 2
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(data, indent=1) + "\n")
@@ -49,17 +55,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m deskgym.benchmarks.soak_forks", description=__doc__)
-    parser.add_argument("--forks", type=int, default=1000, help="how many (1000)")
+    parser.add_argument("--forks", type=whole(4), default=1000, help="how many (1000)")
     parser.add_argument("--restores", action="store_true", help="restore the state in one environment, and fork none")
-    parser.add_argument("--env", default="Science-v0", help="the environment's id, after deskgym/")
-    parser.add_argument("--task", default="kalgebra/tab")
+    parser.add_argument("--env", default="Science-v0", help="the environment's id, after deskgym/ (Science-v0)")
+    parser.add_argument("--task", default="kalgebra/tab", help="its id (kalgebra/tab)")
     parser.add_argument("--runtime", help="of the sandbox, such as runsc")
-    parser.add_argument("--checkpoints", type=int, default=20, help="counts on the way (20)")
+    parser.add_argument("--checkpoints", type=whole(4), help="counts on the way (20, or as many as there are forks)")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the data there, as JSON")
     options = parser.parse_args(argv)
-    if not 4 <= options.checkpoints <= options.forks:
-        parser.error(f"--checkpoints {options.checkpoints}: legal are 4 to the number of forks")
+    options.checkpoints = options.checkpoints or min(20, options.forks)
+    options.env = options.env.removeprefix("deskgym/")
+    if options.checkpoints > options.forks:
+        parser.error(f"--checkpoints {options.checkpoints}: legal are 4 to the number of forks, {options.forks}")
     return options
 
 

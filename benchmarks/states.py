@@ -19,6 +19,7 @@ import gymnasium
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.benchmarks.host import describe_host, load, warn_if_busy
 from deskgym.benchmarks.measure import Part, available_mb, deliver
+from deskgym.cli.numbers import whole
 from deskgym.cli.output import note, print_table, progress
 from deskgym.envs.desktop_env import DesktopEnv
 from deskgym.envs.errors import DeskgymError, StateError
@@ -47,12 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m deskgym.benchmarks.states", description=__doc__)
-    parser.add_argument("--machine", default="sandbox")
+    parser.add_argument("--machine", default="sandbox", help="such as sandbox or qemu (sandbox)")
     parser.add_argument("--runtime", help="of the sandbox, such as runsc")
-    parser.add_argument("--task", default="kalgebra/*", help="a glob over task ids")
-    parser.add_argument("--tasks", type=int, default=20, help="the first so many of them")
-    parser.add_argument("--forks", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--task", default="kalgebra/*", help="a glob over the ids of deskgym/Science-v0 (kalgebra/*)")
+    parser.add_argument("--tasks", type=whole(1), default=20, help="the first so many of them (20)")
+    parser.add_argument("--forks", type=whole(1), default=8, help="of each task, one after the other (8)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="of the tasks' parameters (0)")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write states.json there")
     return parser.parse_args(argv)

@@ -79,8 +79,11 @@ def restore(
     if state.layers is None:
         raise StateError("the state was saved of the environment without its wrappers: env.unwrapped restores it")
     if len(state.layers) != len(layers):
-        names = [type(layer).__name__ for layer in layers]
-        raise StateError(f"the state was saved with {len(state.layers)} wrappers, and here are {names}")
+        names = ", ".join(type(layer).__name__ for layer in layers) or "none"
+        raise StateError(
+            f"the state was saved with {len(state.layers)} wrappers, and here are {len(layers)}: {names}; restore it "
+            "in an environment that was made and wrapped in the same way, such as of fork(n)"
+        )
     copier = _copier(base, layers)
     saved = [copier.unpack(kept) for kept in state.layers]
     for layer, (kind, _) in zip(layers, saved, strict=True):
@@ -106,7 +109,7 @@ def fork_from(env: E, n: int, restore_one: Callable[[E], object]) -> list[E]:
         ValueError: ``n`` is no number from 1 up.
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"fork({n!r}); legal is a number from 1 up")
+        raise ValueError(f"fork({n!r}); legal is a whole number from 1 up")
     envs: list[E] = []
     try:
         for _ in range(n):
@@ -131,7 +134,7 @@ def _taken_apart(env: gymnasium.Env[Any, Any]) -> tuple[MachineEnv, list[gymnasi
         layers.append(env)
         env = env.env
     if not hasattr(env, "save_state"):
-        raise TypeError(f"states are saved of deskgym's environments, got {type(env).__name__}")
+        raise TypeError(f"states are saved of deskgym's environments (gym.make('deskgym/…')), got {type(env).__name__}")
     return env, layers  # type: ignore[return-value]
 
 

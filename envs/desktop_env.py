@@ -157,9 +157,9 @@ class DesktopEnv(MachineEnv):
             MachineError: no machine could be had; see ``MachineManager.open``.
             StateError: see ``restore_state``.
         """
-        super().reset(seed=seed)
         if asked := self.asked_state(options):
             return self.restore_state(**asked, seed=seed)
+        super().reset(seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
         self._begin(task)
         observation, timing, prepared = self.episodes.open_machine(self._first_look)

@@ -82,13 +82,7 @@ class EpisodeRunner:
             TaskError: no such task or split.
             ValueError: an option is not legal.
         """
-        check_option("reset options", options, Mapping | None)
-        options = options or {}
-        if unknown := [name for name in options if name not in ("task", "split")]:
-            raise ValueError(f"unknown reset options {unknown}; legal are 'task' and 'split', or 'state' alone")
-        for name, value in options.items():
-            if not isinstance(value, str | None):
-                raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
+        options = _checked(options)
         with_arguments = seed is not None or bool(options)
         self._prefetched = with_arguments and self.task is not None  # others with arguments are likely to follow
         self.task, self.verdict, self.final = self._drawn(random, options), None, None
@@ -162,11 +156,15 @@ class EpisodeRunner:
         Args:
             random: where their tasks will be drawn from; it stays as it is.
             options: what the next ``reset`` will be given.
+
+        Raises:
+            ValueError: an option is not legal.
         """
+        options = _checked(options)
         self._prefetched = True
         if depth := self.manager.pool.config.depth:
             random = copy.deepcopy(random)
-            self.manager.pool.want([self._drawn(random, options or {}) for _ in range(depth)])
+            self.manager.pool.want([self._drawn(random, options) for _ in range(depth)])
 
     def prefetch_once(self, random: np.random.Generator) -> None:
         """Prepare for a ``reset`` without arguments, unless this episode's had some, or something else was asked."""
@@ -237,3 +235,17 @@ class EpisodeRunner:
 
     def _drawn(self, random: np.random.Generator, options: Mapping[str, Any]) -> TaskLike:
         return self.suite.draw(random, options.get("task", self.task_pattern), options.get("split", self.split))
+
+
+def _checked(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What ``reset`` was given, if it is legal. Raises ValueError."""
+    check_option("reset options", options, Mapping | None)
+    options = options or {}
+    if unknown := [name for name in options if name not in ("task", "split")]:
+        raise ValueError(
+            f"unknown reset options {unknown}; legal are 'task' and 'split', or 'state' and 'strict' without them"
+        )
+    for name, value in options.items():
+        if not isinstance(value, str | None):
+            raise ValueError(f"reset option {name}={value!r}; legal is a text or None")
+    return options

@@ -139,9 +139,9 @@ class KernelEnv(MachineEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw a task, get a machine with a kernel that is ready for it, and observe; see ``DesktopEnv.reset``."""
-        super().reset(seed=seed)
         if asked := self.asked_state(options):
             return self.restore_state(**asked, seed=seed)
+        super().reset(seed=seed)
         task = self.episodes.draw(self.np_random, seed, options)
         self._begin(task)
         observation, timing, prepared = self.episodes.open_machine(self._first_look)
@@ -249,7 +249,7 @@ class KernelEnv(MachineEnv):
         try:
             number = kernel.hold()
         except GuestCallError as error:
-            return None, str(error)
+            return None, str(error).removeprefix("kernel_hold: ")
 
         dropped, held_by = self._dropped, weakref.ref(guest)
         return Kept(number, held_by, lambda: dropped.append((held_by, number))), ""
@@ -271,6 +271,7 @@ class KernelEnv(MachineEnv):
             Kernel(self.machine, self.limits).resume(number)
             return True
         except (GuestCallError, MachineError):  # the machine has been started anew since, or the agent has ended it
+            state.has_gone("the kernel that was kept has ended")
             return False
 
     def _kept_parts(self) -> dict[str, Any]:

@@ -89,7 +89,9 @@ class MachineEnv(PlainSpec, StatefulEnv, EzPickle):
 
     @abstractmethod
     def oracle(self) -> Iterator[Any]:
-        """Actions that solve the current task, in the env's action form; observe between them.
+        """Actions that solve the current task, in the env's action form.
+
+        Take a step with each before the next is asked for: it is made up from what the screen shows then.
 
         Examples:
             ``for action in env.unwrapped.oracle(): obs, reward, terminated, truncated, info = env.step(action)``
@@ -116,7 +118,7 @@ class MachineEnv(PlainSpec, StatefulEnv, EzPickle):
         """What a recording must know of this environment: ``screen_size``, ``action_form``, ``observation``, ..."""
 
     def prefetch(self, *, seed: int | None = None, options: Mapping[str, str | None] | None = None) -> None:
-        """Prepare for the next ``reset``, where there is a pool.
+        """Prepare for the next ``reset``, where there is a pool (``pool={"depth": 1}``); else nothing happens.
 
         The first ``step`` of an episode does it for a ``reset`` without arguments, if this one had none and nothing
         else was asked for before.
@@ -124,6 +126,9 @@ class MachineEnv(PlainSpec, StatefulEnv, EzPickle):
         Args:
             seed: what the next ``reset`` will be called with.
             options: what it will be called with, too.
+
+        Raises:
+            ValueError: an option is not legal.
         """
         self.episodes.prefetch(self.np_random if seed is None else np_random(seed)[0], options)
 

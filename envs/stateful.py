@@ -17,6 +17,7 @@ from deskgym.envs.episode import TaskLike
 from deskgym.envs.episode_runner import EpisodeRunner
 from deskgym.envs.errors import MachineError, StateError
 from deskgym.envs.machines.base import Machine
+from deskgym.envs.options import check_option
 from deskgym.envs.provision.manager import MachineManager
 from deskgym.envs.states import Copier, Done, Kept, SavedState, Seen, Way, checked_state
 
@@ -66,8 +67,9 @@ class StatefulEnv(gymnasium.Env[dict[str, Any], Any]):
             StateError: what the episode keeps cannot be copied.
         """
         self.episodes.require_running()
+        random = self.np_random, self.np_random_seed
         try:
-            parts = self._copier().pack(self._kept_parts() | {"random": self.np_random, "performed": self.performed})
+            parts = self._copier().pack(self._kept_parts() | {"random": random, "performed": self.performed})
         except Exception as error:
             raise StateError(f"what the episode keeps cannot be copied: {type(error).__name__}: {error}") from error
         kept, why = self._keep()
@@ -108,9 +110,13 @@ class StatefulEnv(gymnasium.Env[dict[str, Any], Any]):
 
         Raises:
             StateError: it was closed, is of another environment, or a replay came out otherwise; no episode runs then.
+            ValueError: ``strict`` is no bool.
+            gymnasium.error.Error: the seed is no whole number from 0 up.
             MachineError: no machine could be had.
         """
         checked_state(state).check(self._fits())
+        check_option("strict", strict, bool)
+        seeded = None if seed is None else np_random(seed)
         start = time.perf_counter()
         self.episodes.over = True
         task = state.task(self.episodes.suite)
@@ -127,8 +133,8 @@ class StatefulEnv(gymnasium.Env[dict[str, Any], Any]):
                 f"the replay of {len(state.log)} steps of {state.task_id} came out otherwise: {differs}; "
                 "restore_state(state, strict=False) takes it as it is"
             )
-        if seed is not None:
-            self.np_random = np_random(seed)[0]
+        if seeded is not None:
+            self._np_random, self._np_random_seed = seeded
         self.stats["states_restored"] += 1
         self.stats["states_replayed"] += how == "replay"
         self.episodes.running()
@@ -161,7 +167,7 @@ class StatefulEnv(gymnasium.Env[dict[str, Any], Any]):
             return {}
         if unknown := [name for name in options if name not in _STATE_OPTIONS]:
             raise ValueError(
-                f"reset options {unknown} beside 'state', which has a task of its own; legal are {_STATE_OPTIONS}"
+                f"reset options {unknown} beside 'state', which has a task of its own; legal beside it is 'strict'"
             )
         return dict(options)
 
@@ -220,7 +226,8 @@ class StatefulEnv(gymnasium.Env[dict[str, Any], Any]):
         self.episodes.resume(task, state.steps, state.acted)
         self._log = list(state.log)
         parts = self._copier().unpack(state.parts)
-        self.np_random, self.performed = parts.pop("random"), parts.pop("performed")
+        self._np_random, self._np_random_seed = parts.pop("random")
+        self.performed = parts.pop("performed")
         self._take_parts(parts)
 
     def _resume_kept(self, state: SavedState) -> bool:

@@ -144,7 +144,8 @@ class SavedState:
     Attributes:
         number: counts a process's states.
         saved_at: host, process and moment: no two states have the same.
-        how: the way back.
+        how: the way back, as far as is known: a kernel that was kept may have ended since.
+        why: why it is a replay; "" where it is none.
         steps: taken in the episode.
         acted: whether the agent had done anything in it.
         layers: what wrappers keep, see ``deskgym.envs.branching``; None where only the environment itself was saved.
@@ -208,9 +209,16 @@ class SavedState:
     def held_by(self, guest: GuestClient) -> int | None:
         """The number of the kernel that stands still in this guest's machine, if there is one."""
         kept = self._kept
-        if kept is None or kept.guest is None or kept.guest() is not guest or isinstance(kept.value, Snapshot):
+        if kept is None or kept.guest is None or isinstance(kept.value, Snapshot):
             return None
-        return kept.value
+        if kept.guest() is None:
+            self.has_gone("the machine that it was kept in has been started anew")
+        return kept.value if kept.guest() is guest else None
+
+    def has_gone(self, why: str) -> None:
+        """What was kept for the way back is no more: from now on it is a replay."""
+        self._kept, self.how, self.why = None, "replay", why
+        self._release()
 
     def check(self, fits: Mapping[str, Any]) -> None:
         """Raise StateError where it cannot be used, in an environment of which this is true."""

@@ -28,18 +28,23 @@ from sb3_contrib import MaskablePPO
 
 import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents.base import judge
+from deskgym.cli.numbers import number, whole
 from deskgym.envs.states import SavedState
+from deskgym.task_suites import load_suite
 from deskgym.task_suites.table_analysis.metrics import wilson
 from deskgym.wrappers import Branching, FlatForSB3, JointDiscrete, RecordEpisode
+
+LADDER = ["ladder/4-plot-and-variable", "ladder/5-plot-variable-tab"]
 
 # --- the environment
 
 
-def make_env(machine: str, record: Path | None) -> Branching:
+def make_env(args: argparse.Namespace) -> Branching:
     env = gym.make(
         "deskgym/Science-v0",
         task="ladder/*",
-        machine=machine,
+        machine=args.machine,
+        machine_options={"runtime": args.runtime} if args.runtime else {},
         action="discrete",
         observation=("elements", "instruction"),
         screen_size=(960, 600),
@@ -47,8 +52,8 @@ def make_env(machine: str, record: Path | None) -> Branching:
         discrete={"verbs": ["click", "submit", "done"], "grid": [0, 0], "max_arguments": 16},
         settle={"cap_ms": 200},
     )
-    if record is not None:
-        env = RecordEpisode(env, record)
+    if args.record is not None:
+        env = RecordEpisode(env, args.record)
     return Branching(FlatForSB3(JointDiscrete(env), ngrams=2048))
 
 
@@ -140,15 +145,20 @@ WAYS = {"alone": alone, "from the start": best_of, "search": search}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", type=Path, default=Path("out/ppo"), help="folder of examples/train_ppo.py")
-    parser.add_argument("--tasks", nargs="+", default=["ladder/4-plot-and-variable", "ladder/5-plot-variable-tab"])
-    parser.add_argument("--episodes", type=int, default=20, help="held-out instances per task")
-    parser.add_argument("--tries", type=int, default=8, help="episodes that may be ended, per instance")
-    parser.add_argument("--width", type=int, default=4, help="actions that are considered in a state")
-    parser.add_argument("--least", type=float, default=0.002, help="probability of an action that is considered")
-    parser.add_argument("--machine", default="sandbox")
-    parser.add_argument("--record", type=Path, help="record all episodes of the search here")
-    parser.add_argument("--seed", type=int, default=5000)
+    parser.add_argument("--tasks", nargs="+", default=LADDER, metavar="TASK", help=f"({' '.join(LADDER)})")
+    parser.add_argument("--episodes", type=whole(1), default=20, help="held-out instances per task (20)")
+    parser.add_argument("--tries", type=whole(1), default=8, help="episodes that may be ended, per instance (8)")
+    parser.add_argument("--width", type=whole(1), default=4, help="actions that are considered in a state (4)")
+    parser.add_argument(
+        "--least", type=number(0, 1), default=0.002, help="probability of an action that is considered (0.002)"
+    )
+    parser.add_argument("--machine", default="sandbox", help="such as sandbox or qemu (sandbox)")
+    parser.add_argument("--runtime", help="of the sandbox, such as runsc, whose states are snapshots")
+    parser.add_argument("--record", type=Path, help="record the episodes of the search here, and play no other way")
+    parser.add_argument("--seed", type=whole(0), default=5000, help="of the first instance (5000)")
     args = parser.parse_args()
+    if unknown := [task for task in args.tasks if task not in load_suite("science").ids()]:
+        parser.error(f"--tasks {' '.join(unknown)}: no such task; legal are ids such as {' '.join(LADDER)}")
     torch.set_num_threads(1)
     policy = Policy(args.policy)
     table = Table(
@@ -158,7 +168,7 @@ def main() -> None:
         for name, way in WAYS.items():
             if args.record and name != "search":
                 continue
-            with closing(make_env(args.machine, args.record)) as env:
+            with closing(make_env(args)) as env:
                 played = [way(env, policy, task, args.seed + k, args) for k in range(args.episodes)]
             solved = sum(each.solved for each in played)
             low, high = wilson(solved, len(played))

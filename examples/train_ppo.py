@@ -36,6 +36,8 @@ import deskgym  # noqa: F401 - registers the environments
 from deskgym.agents import OracleAgent
 from deskgym.agents.base import judge
 from deskgym.agents.pointer_policy import BLUR, READS, PointerPolicy, pointer_options
+from deskgym.cli.numbers import number, whole
+from deskgym.task_suites import load_suite
 from deskgym.task_suites.table_analysis.metrics import wilson
 from deskgym.wrappers import FlatForSB3, JointDiscrete
 
@@ -373,7 +375,7 @@ def draw(outs: list[Path], picture: Path) -> None:
 
     tasks = json.loads((outs[0] / "settings.json").read_text())["tasks"]
     figure, axes = plt.subplots(
-        1, len(tasks), figsize=(3 * len(tasks) + 1, 3.8), sharey=True, squeeze=False, layout="constrained"
+        1, len(tasks), figsize=(max(7, 3 * len(tasks) + 1), 3.8), sharey=True, squeeze=False, layout="constrained"
     )
     for axis, task in zip(axes[0], tasks, strict=True):
         for run, (color, mark, line) in LOOKS.items():
@@ -393,7 +395,11 @@ def draw(outs: list[Path], picture: Path) -> None:
         axis.grid(alpha=0.3), axis.spines[["top", "right"]].set_visible(False), axis.margins(x=0.12)
     axes[0][0].set_ylabel(f"solved, mean of {WINDOW}")
     figure.legend(
-        *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=8, frameon=False
+        *axes[0][0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=7 if len(tasks) > 2 else 4,
+        fontsize=8,
+        frameon=False,
     )
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)
@@ -422,9 +428,16 @@ def check_settings(args: argparse.Namespace) -> None:
     if not path.exists():
         path.write_text(json.dumps(ours))
     theirs = json.loads(path.read_text())
-    differ = [f"--{name.replace('_', '-')} {theirs.get(name)}" for name in ours if ours[name] != theirs.get(name)]
+    differ = [
+        f"--{name.replace('_', '-')} {_typed(theirs.get(name))}" for name in ours if ours[name] != theirs.get(name)
+    ]
     if differ:
         raise SystemExit(f"{args.out} holds a run with {', '.join(differ)}; give the same to go on, or another --out")
+
+
+def _typed(value: Any) -> str:
+    """As it is given on a command line."""
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def log(folder: Path, line: dict[str, Any]) -> None:
@@ -435,20 +448,22 @@ def log(folder: Path, line: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=LADDER, help="tasks, in order")
-    parser.add_argument("--envs", type=int, default=8, help="desktops at once")
-    parser.add_argument("--demonstrations", type=int, default=24, help="of each task, played by its oracle; 0: none")
-    parser.add_argument("--minutes", type=float, default=15, help="of training, at most")
-    parser.add_argument("--ablation-minutes", type=float, default=2, help="of training without masks")
+    parser.add_argument("--envs", type=whole(1), default=8, help="desktops at once (8)")
+    parser.add_argument("--demonstrations", type=whole(0), default=24, help="of each task, by its oracle; 0: none (24)")
+    parser.add_argument("--minutes", type=number(), default=15, help="of training, at most (15)")
+    parser.add_argument("--ablation-minutes", type=number(), default=2, help="of training without masks (2)")
     parser.add_argument("--no-ablation", action="store_true")
     parser.add_argument(
         "--test-episodes",
-        type=int,
+        type=whole(2),
         default=40,
-        help="held-out instances per task; half as many for the baselines, a quarter for the ablation",
+        help="held-out instances per task; half as many for the baselines, a quarter for the ablation (40)",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=whole(0), default=0)
     parser.add_argument("--out", type=Path, default=Path("out/ppo"))
-    parser.add_argument("--plot", nargs="+", type=Path, metavar="OUT", help="only draw these finished experiments")
+    parser.add_argument(
+        "--plot", nargs="+", type=Path, metavar="OUT", help="only draw these experiments, into --out with .png"
+    )
     parser.add_argument(
         "--tensorboard", action="store_true", help="write curves for TensorBoard (pip install tensorboard)"
     )
@@ -460,6 +475,10 @@ def main() -> None:
         draw(args.plot, args.out.with_suffix(".png"))
         return
     args.tasks = tuple(args.tasks)
+    if unknown := [task for task in args.tasks if task not in load_suite("science").ids()]:
+        parser.error(f"--tasks {' '.join(unknown)}: no such task; legal are ids such as {' '.join(LADDER)}")
+    if args.out.exists() and not args.out.is_dir():
+        parser.error(f"--out {args.out}: it is a file; legal is a folder")
     args.out.mkdir(parents=True, exist_ok=True)
     check_settings(args)
     torch.set_num_threads(1)

@@ -27,6 +27,7 @@ from rich.progress import track
 from rich.table import Table
 
 from deskgym.agents.rollout import rollout
+from deskgym.cli.numbers import whole
 from deskgym.datasets import Episode, episodes_of
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.table_analysis.metrics import wilson
@@ -165,13 +166,15 @@ def check_settings(args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--demos", type=int, default=48, help="demonstrations per task")
-    parser.add_argument("--tests", type=int, default=40, help="held-out instances per task; half of it for baselines")
-    parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--workers", type=int, default=2, help="desktops at once")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--demos", type=whole(1), default=48, help="demonstrations per task (48)")
+    parser.add_argument("--tests", type=whole(2), default=40, help="held-out per task; half of it for baselines (40)")
+    parser.add_argument("--epochs", type=whole(1), default=40, help="passes over the demonstrations (40)")
+    parser.add_argument("--workers", type=whole(1), default=2, help="desktops at once (2)")
+    parser.add_argument("--seed", type=whole(0), default=0)
     parser.add_argument("--out", type=Path, default=Path("out/transfer"))
     args = parser.parse_args()
+    if args.out.exists() and not args.out.is_dir():
+        parser.error(f"--out {args.out}: it is a file; legal is a folder")
     start = time.monotonic()
     args.out.mkdir(parents=True, exist_ok=True)
     check_settings(args)

@@ -27,6 +27,7 @@ from deskgym.envs.guest.kernel.cleanup import clear_ipc
 from deskgym.envs.guest.processes import process_table
 from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.recovery import Recovery
+from deskgym.envs.guest.x11 import devices
 
 PATIENCE = 1.5
 """Seconds that the window manager and the buses get to notice that all programs have ended."""
@@ -99,8 +100,8 @@ class Standing:
         await desktop.screen.release()
         if why := self._take_back():
             return why
-        if left := clear_ipc(self._uid):
-            return f"{left[0]} is left"
+        if left := await self._clear_ipc():
+            return f"{left} is left"
         self._put_back()
         why = await self._until_same()
         if why:
@@ -109,6 +110,15 @@ class Standing:
         self._programs.launched.distrust(None)
         desktop.take_report()
         desktop.take_change()
+        return ""
+
+    async def _clear_ipc(self) -> str:
+        """Remove shared memory, queues and semaphores; says what is left once the X server had time to let go of it."""
+        end = time.monotonic() + PATIENCE
+        while left := clear_ipc(self._uid):
+            if time.monotonic() > end:
+                return left[0]
+            await asyncio.sleep(0.01)
         return ""
 
     async def _until_same(self) -> str:
@@ -185,6 +195,7 @@ class Standing:
                 [tuple(row) for row in x.get_modifier_mapping()],
                 [tuple(row) for row in x.get_keyboard_mapping(first, count)],
             ),
+            "devices": devices.settings(x, root),
             "focus": getattr(x.get_input_focus().focus, "id", x.get_input_focus().focus),
         }  # fmt: skip
 
@@ -202,7 +213,7 @@ class Standing:
     # --- what is put back
 
     def _put_back(self) -> None:
-        """The root window's properties, the pointer, and the modifiers that stay."""
+        """The root window's properties, the key map, the pointer, and the modifiers that stay."""
         connection = self._desktop.screen.connection
         x, root = connection.display, connection.root
         began: Facts = self._began["root window"]
@@ -212,6 +223,10 @@ class Standing:
         for name, (kind, form, data) in began.items():
             if now.get(name) != (kind, form, data) and not name.startswith("_NET_"):  # those are the window manager's
                 root.change_property(connection.atom(name), kind, form, list(data) if form != 8 else data)
+        first, keys = x.display.info.min_keycode, self._began["key map"][1]
+        for code, (now_, then) in enumerate(zip(x.get_keyboard_mapping(first, len(keys)), keys, strict=True), first):
+            if tuple(now_) != then:  # characters that no key has are typed by keys that have none
+                x.change_keyboard_mapping(code, [then])
         left, top, mask = self._began["pointer"]
         pointer = root.query_pointer()
         for bit, symbol in _LOCKS:

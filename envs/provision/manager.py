@@ -279,7 +279,7 @@ class MachineManager:
             self._warned = True
             warnings.warn(
                 f"a snapshot of a desktop that was set up could not be kept: {error}; fewer are kept from now on, and "
-                "what is not kept is set up anew. More room on the disk helps, or pool={'snapshots': 0, ...}",
+                "what is not kept is set up anew. Room helps if the disk is full; pool={'snapshots': 0} keeps none",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
+from deskgym.envs.errors import StateError
 from deskgym.envs.options import PlainSpec
 from deskgym.envs.states import SavedState, checked_state
 from deskgym.envs.vector.client import EnvClient
@@ -139,13 +140,13 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         return state  # type: ignore[no-any-return]
 
     def restore_state(
-        self, state: SavedState, env_ids: Sequence[int] | None = None, *, strict: bool = True
+        self, state: SavedState, env_ids: int | Sequence[int] | None = None, *, strict: bool = True
     ) -> tuple[Any, dict[str, Any]]:
         """Have environments be where a state was saved, all at once; their present episodes are given up.
 
         Args:
             state: what ``save_state`` gave.
-            env_ids: which; all if None.
+            env_ids: which, or one; all if None.
             strict: see ``MachineEnv.restore_state``.
 
         Returns:
@@ -155,33 +156,36 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
             AlreadyPendingCallError: one of them is busy.
             StateError, MachineError: see ``MachineEnv.restore_state``; the others are restored all the same.
         """
-        ids = list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
+        ids = self._chosen(env_ids)
+        if checked_state(state).closed:
+            raise StateError(f"{state!r} cannot be restored: it was dropped; save_state(env_id) gives another one")
         infos: dict[str, Any] = {}
-        for k, result in zip(ids, self._ask_some(ids, "restore", (checked_state(state), strict)), strict=True):
+        for k, result in zip(ids, self._ask_some(ids, "restore", (state, strict)), strict=True):
             infos = self._add_info(infos, result.info, k)
         return self._observed(range(self.num_envs)), infos
 
     def drop_state(self, state: SavedState) -> None:
-        """Delete a state. Idempotent."""
-        if self.closed or (home := self._homes.get(checked_state(state).saved_at)) is None:
-            return
-        self._ask_some([home], "drop", (state.saved_at,))
-        del self._homes[state.saved_at]
+        """Delete a state, and close the handle. Idempotent."""
+        home = self._homes.get(checked_state(state).saved_at)
+        if not self.closed and home is not None:
+            self._ask_some([home], "drop", (state.saved_at,))
+            del self._homes[state.saved_at]
+        state.close()
 
     def fork(
-        self, env_id: int, env_ids: Sequence[int] | None = None, *, strict: bool = True
+        self, env_id: int, env_ids: int | Sequence[int] | None = None, *, strict: bool = True
     ) -> tuple[Any, dict[str, Any]]:
         """Have environments stand where one of them does; that one goes on. What they draw next is the same.
 
         Args:
             env_id: that one.
-            env_ids: the others; all of them if None.
+            env_ids: the others, or one; all of them if None.
             strict: see ``MachineEnv.restore_state``.
 
         Returns:
             Observations and infos, as of ``restore_state``.
         """
-        others = [k for k in range(self.num_envs) if k != env_id] if env_ids is None else env_ids
+        others = [k for k in range(self.num_envs) if k != env_id] if env_ids is None else self._chosen(env_ids)
         state = self.save_state(env_id)
         try:
             return self.restore_state(state, others, strict=strict)
@@ -203,7 +207,7 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
             actions: one for each of them: a batch as of ``action_space``, or a list or tuple of actions.
             env_ids: which; all if None. None of them may be busy.
         """
-        ids = list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
+        ids = self._chosen(env_ids)
         self._check_ids(ids)
         chosen = self._actions(actions)
         if len(chosen) != len(ids):
@@ -276,6 +280,12 @@ class ClientVectorEnv(PlainSpec, VectorEnv[Any, Any, Any], Generic[Client]):
         finally:
             answers = self._answers([k for k in ids if self._envs[k].busy])
         return answers
+
+    def _chosen(self, env_ids: int | Sequence[int] | NDArray[np.int64] | None) -> list[int]:
+        """Their numbers: of all if None, of one if it is a number."""
+        if isinstance(env_ids, int | np.integer):
+            return [int(env_ids)]
+        return list(range(self.num_envs)) if env_ids is None else [int(k) for k in env_ids]
 
     def _check_ids(self, ids: Sequence[int]) -> None:
         """Raise where they are not different environments, none of them busy."""

@@ -7,6 +7,7 @@ import pickle
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.error import Error
 from vector_fakes import DONE, desktop
 
 from deskgym.envs import states
@@ -361,3 +362,20 @@ def test_screens_are_compared_with_some_patience():
     assert "50.00%" in Seen.picture(frame * 0, rows).differs(Seen.picture(window, rows))
     assert "a screen of" in seen.differs(Seen.picture(frame[:50]))
     assert "nothing where 1 2 button OK was" in Seen(rows=((1, 2, "button", "OK"),)).differs(Seen())
+
+
+def test_the_seed_is_the_one_that_was_given_and_a_bad_one_loses_nothing(env):
+    env.reset(seed=5)
+    with env.save_state() as state:
+        env.restore_state(state)
+        assert env.np_random_seed == 5
+        env.reset(seed=7, options={"state": state})
+        assert env.np_random_seed == 7
+        before = env.np_random.bit_generator.state
+        with pytest.raises(Error):
+            env.restore_state(state, seed=-1)
+        with pytest.raises(ValueError, match="strict"):
+            env.restore_state(state, strict="no")
+    with pytest.raises(StateError, match="closed"):
+        env.reset(seed=9, options={"state": state})
+    assert env.np_random.bit_generator.state == before and not env.episodes.over

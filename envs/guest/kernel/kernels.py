@@ -29,6 +29,7 @@ from deskgym.envs.guest.kernel.session import Session
 from deskgym.envs.guest.processes import Collector, Reaper, kill_all
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+ENDING = 1.0  # seconds that a process which was killed may take
 _numbers = itertools.count(1)
 
 
@@ -241,14 +242,17 @@ class Kernels:
         return {}
 
     async def release(self, number: int) -> dict[str, Any]:
-        """Let go of what is held. Idempotent."""
+        """Let go of what is held, and wait until it has ended. Idempotent."""
         held = self._held.pop(number, None)
         if held is not None:
+            pid, end = held.session.pid, time.monotonic() + ENDING
             with suppress(ProcessLookupError):
-                if held.session.pid in held.session.living():
-                    os.kill(held.session.pid, signal.SIGKILL)
+                if pid in held.session.living():
+                    os.kill(pid, signal.SIGKILL)
             held.session.disconnect()
             shutil.rmtree(held.files, ignore_errors=True)
+            while pid in held.session.living() and time.monotonic() < end:  # else it is a stranger to the next ``hold``
+                await asyncio.sleep(0.001)
         return {}
 
     async def close(self) -> dict[str, Any]:

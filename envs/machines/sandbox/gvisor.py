@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -31,6 +32,7 @@ SLOWNESS = 6.0
 """How many times longer programs take to start and to answer each other: every system call is two switches more."""
 PLATFORMS = ("auto", "ptrace", "kvm", "systrap")
 STARTING = 60.0  # seconds that a new desktop may take
+DYING = 1.0  # seconds that a machine whose PID 1 was killed may take to end
 
 
 class GvisorMachine(SandboxMachine):
@@ -91,7 +93,8 @@ class GvisorMachine(SandboxMachine):
             checkpoints.take(self.init_pid, self._platform, folder, self._screen, self._about())
         except BaseException:
             checkpoints.remove(folder)
-            self.stop()
+            if not self._is_dying():  # else it stays as it died: whose doing that was can still be told
+                self.stop()
             raise
         try:
             self.restore(snapshot)
@@ -146,8 +149,17 @@ class GvisorMachine(SandboxMachine):
             "hide": [str(path) for path in self._hide],
         }
 
+    def _is_dying(self) -> bool:
+        """Whether it ends by itself: a namespace takes a moment."""
+        end = time.monotonic() + DYING
+        while self.alive and time.monotonic() < end:
+            time.sleep(0.01)
+        return not self.alive
+
     def _specify(self, parts: Parts) -> dict[str, Any]:
         assert self._supervisor is not None
+        if self._platform == "kvm" and not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            raise MachineError("platform='kvm' needs /dev/kvm, which is not here or not yours: leave platform out")
         self._own = make_folder(self._supervisor.scratch, parts.ids, "gvisor")
         (self._own / CONFIG).write_text(json.dumps(inner_spec(parts)))
         return outer_spec(parts, require_tools(GVISOR), self._platform, self._own, self._from)

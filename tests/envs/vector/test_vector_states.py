@@ -56,7 +56,10 @@ def test_a_state_is_kept_by_its_worker_until_it_is_dropped(envs):
         assert (again["screenshot"][0] == first["screenshot"][0]).all()
     envs.drop_state(state)
     envs.drop_state(state)
-    envs.restore_state(state, [2])  # a replay needs nothing that was dropped
+    with pytest.raises(StateError, match="was dropped"):
+        envs.restore_state(state, [2])
+    state = envs.save_state(1)
+    envs.restore_state(state, 2)  # one of them by its number
 
 
 def test_slots_whose_episode_is_over_are_filled_too(envs):

@@ -132,3 +132,25 @@ def test_a_kernel_that_died_comes_back(env):
         assert "died" in env.step("import os; os._exit(1)")[0]["feedback"]
         _, info = env.restore_state(state)
         assert info["restored"]["how"] == "process" and env.step("x")[0]["feedback"] == "7"
+
+
+def test_states_that_are_closed_do_not_stand_in_the_way_of_others(env):
+    env.reset(seed=3)
+    env.step(DRAW)
+    with env.save_state() as first:
+        for _ in range(10):
+            with env.save_state() as state:
+                assert (state.how, state.why) == ("process", "")
+        assert env.restore_state(first)[1]["restored"]["how"] == "process"
+
+
+def test_a_kernel_that_a_replay_has_ended_is_not_promised_any_more(env):
+    env.reset(seed=3)
+    env.step("x = 7")
+    with env.save_state() as kept:
+        env.step("import threading, time; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()")
+        with env.save_state() as threads:
+            env.restore_state(threads)
+        assert kept.how == "process"  # as far as is known
+        assert env.restore_state(kept)[1]["restored"]["how"] == kept.how == "replay"
+        assert "ended" in kept.why and env.step("x")[0]["feedback"] == "7"
