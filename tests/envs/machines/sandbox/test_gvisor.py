@@ -391,6 +391,16 @@ def test_a_machine_that_died_cannot_be_saved():
             machine.snapshot()
 
 
+def test_who_is_to_blame_is_known_after_a_save_that_failed():
+    """The machine dies while it is saved: it stays one that has died, and is none that was never started."""
+    with new() as machine:
+        os.kill(machine.init_pid, signal.SIGKILL)
+        with pytest.raises(MachineError):
+            machine.snapshot()
+        with pytest.raises(GuestLost, match="has died"):
+            machine.run(["true"])
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [
