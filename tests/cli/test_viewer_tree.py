@@ -78,3 +78,10 @@ def test_its_lines_lead_to_their_episodes(recordings, browser, axe, tmp_path):
     assert browser.find_element("css selector", '#tree a.on[data-number="4"]')
     assert browser.find_element("id", "where").text == "step 4 of 4"
     assert axe() == []
+
+
+def test_the_list_counts_the_steps_before_a_branch_too(recordings, tmp_path):
+    write_page(recordings, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert 'title="1 before it branched off">1 + ' in page and 'title="3 before it branched off">3 + 1<' in page
+    assert ">None<" not in page
