@@ -124,6 +124,9 @@ def open_(
         env={"DESKGYM_GRASS_SOCKET": SOCKET}, maximize=True, timeout=_SLOW,
     )  # fmt: skip
     _close_splash(machine)
+    AccessibleProgram(machine, LAUNCHED).wait(
+        "the names of its tools", lambda root: root.find(name="Zoom to computational region extent"), outline=True
+    )
     if not console:
         close_prompt(machine)
 

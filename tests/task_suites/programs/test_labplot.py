@@ -4,6 +4,7 @@ import base64
 import gzip
 import lzma
 import struct
+import time
 from html import escape
 
 import gymnasium as gym
@@ -13,6 +14,7 @@ from paid_code import finish, play
 import deskgym  # noqa: F401 - registers the ids
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.readers.packed_xml import MAX_ELEMENTS, UNPACKED
+from deskgym.envs.observation.accessible_program import AccessibleProgram
 from deskgym.task_suites.programs.labplot.functions import arranged, line, measurements, statistic
 from deskgym.task_suites.programs.labplot.program import make
 from deskgym.task_suites.programs.labplot.project import columns, parse, plots
@@ -204,3 +206,20 @@ def test_another_way_to_the_same_state_counts(env):
     code += "for axis in 'xy': text = text.replace('SCALE', str(scales.index(a[axis])), 1)\nopen(path, 'w').write(text)"
     paid, said = reward(env, "labplot/scale", code)
     assert paid == 1, said
+
+
+@pytest.mark.sandbox
+def test_a_first_click_in_the_tree_stays(env):
+    place = None  # read once: while it is read, the tree unfolds
+    for _ in range(5):
+        env.reset(seed=SEED, options={"task": "labplot/title"})
+        if place is None:
+            tree = AccessibleProgram(env.unwrapped.machine, "labplot2").tree()
+            x, y, _, height = tree.find("table cell", "Measurements").extents
+            place = x + 1, y + height // 2
+            continue
+        env.step(f"pyautogui.click({place[0] + 20}, {place[1]})")
+        time.sleep(0.6)  # longer than the tree takes to unfold
+        screen = env.step("WAIT 1")[0]["screenshot"]
+        red, _, blue = map(int, screen[place[1], place[0]])
+        assert blue > red + 16, "the row is not selected"

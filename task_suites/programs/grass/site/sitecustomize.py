@@ -108,7 +108,7 @@ def layers(tree):
             "checked": bool(item.IsChecked()),
             "command": info["cmd"],
             "name": drawn.GetName() if drawn else None,
-            "drawn": list(drawn.GetCmd()) if drawn else None,
+            "drawn": list(drawn.GetCmd() or ()) if drawn else None,
             "active": bool(drawn.IsActive()) if drawn else False,
             "opacity": drawn.GetOpacity() if drawn else None,
             "params": params["params"] if isinstance(params, dict) else [],
