@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import secrets
 import time
 from collections import deque
 from functools import partial
@@ -488,7 +489,7 @@ def main() -> None:
 
         name = args.out / "wandb-id"
         if not name.exists():
-            name.write_text(wandb.util.generate_id())
+            name.write_text(secrets.token_hex(4))
         settings = {key: str(value) for key, value in vars(args).items()} | PPO
         wandb.init(
             project=args.wandb, id=name.read_text(), resume="allow", dir=args.out, config=settings,
