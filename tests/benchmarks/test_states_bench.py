@@ -47,7 +47,19 @@ def test_forks_leave_nothing(options, how, capsys):
     assert f"({how})" in out.out and "0 of which differed" in out.out and "no leaks" in out.err
 
 
-def test_too_few_forks_are_refused(capsys):
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--forks", "3"], "3; legal is a whole number from 4 up"),
+        (["--forks", "8", "--checkpoints", "9"], "legal are 4 to the number of forks, 8"),
+    ],
+)
+def test_too_few_forks_are_refused(options, says, capsys):
     with pytest.raises(SystemExit):
-        soak_forks.main(["--forks", "3"])
-    assert "legal are 4 to the number of forks" in capsys.readouterr().err
+        soak_forks.main(options)
+    assert says in capsys.readouterr().err
+
+
+def test_what_is_not_there_is_told_in_a_line(capsys):
+    assert soak_forks.main(["--forks", "4", "--task", "kalgebra/tb"]) == 2
+    assert "did you mean 'kalgebra/tab'" in capsys.readouterr().err
