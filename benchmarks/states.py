@@ -52,7 +52,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runtime", help="of the sandbox, such as runsc")
     parser.add_argument("--task", default="kalgebra/*", help="a glob over the ids of deskgym/Science-v0 (kalgebra/*)")
     parser.add_argument("--tasks", type=whole(1), default=20, help="the first so many of them (20)")
-    parser.add_argument("--forks", type=whole(1), default=8, help="of each task, one after the other (8)")
+    parser.add_argument("--forks", type=whole(1), default=8, help="of each task, made at once (8)")
     parser.add_argument("--seed", type=whole(0), default=0, help="of the tasks' parameters (0)")
     parser.add_argument("--json", action="store_true", help="print the data and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write states.json there")

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -22,6 +21,7 @@ from deskgym.envs.machines.sandbox.host import GVISOR, require_tools
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 from deskgym.envs.machines.sandbox.snapshots import make_folder
 from deskgym.envs.machines.sandbox.spec import Parts
+from deskgym.envs.machines.sandbox.supervision import has_ended
 from deskgym.envs.options import checked
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class GvisorMachine(SandboxMachine):
             checkpoints.take(self.init_pid, self._platform, folder, self._screen, self._about())
         except BaseException:
             checkpoints.remove(folder)
-            if not self._is_dying():  # else it stays as it died: whose doing that was can still be told
-                self.stop()
+            if self._started is None or not has_ended(self._started.pidfd, DYING):
+                self.stop()  # else it stays as it died: whose doing that was can still be told
             raise
         try:
             self.restore(snapshot)
@@ -148,13 +148,6 @@ class GvisorMachine(SandboxMachine):
             "config": repr(self.config),
             "hide": [str(path) for path in self._hide],
         }
-
-    def _is_dying(self) -> bool:
-        """Whether it ends by itself: a namespace takes a moment."""
-        end = time.monotonic() + DYING
-        while self.alive and time.monotonic() < end:
-            time.sleep(0.01)
-        return not self.alive
 
     def _specify(self, parts: Parts) -> dict[str, Any]:
         assert self._supervisor is not None

@@ -88,7 +88,8 @@ def test_it_is_taken_back(standing, what):
 
 LOOK = """
 ls -laR --time-style=+ ~ /tmp /var/tmp /dev/shm $XDG_RUNTIME_DIR 2>&1 | grep -v '^total\\|^d.* [.]*$'
-ps -eo user,args | grep -v 'ps -eo\\|grep\\|sh -c\\|\\[[a-z]*\\]$\\|sort$\\|^root' | sort
+seen=$(ps -eo user,args)  # alone: beside a pipeline it sees how that starts and ends
+echo "$seen" | grep -v 'ps -eo\\|grep\\|sh -c\\|sort$\\|^root' | sort
 ipcs | grep 0x || true
 """
 
