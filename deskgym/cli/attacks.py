@@ -81,7 +81,7 @@ def play_attacks(arguments: argparse.Namespace) -> int:
     Raises:
         ValueError: an option does not go with ``--attack``.
     """
-    from deskgym.cli.verify import play_attempts
+    from deskgym.cli.verify_play import play_attempts
     from deskgym.task_suites import find_entry
 
     if arguments.machine in HOSTS:

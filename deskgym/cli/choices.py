@@ -23,7 +23,8 @@ def play_choices(arguments: argparse.Namespace) -> int:
     Raises:
         ValueError: the suite's tasks are not drawn from templates.
     """
-    from deskgym.cli.verify import find_ledger, play_again, play_attempts
+    from deskgym.cli.verify_play import play_again, play_attempts
+    from deskgym.cli.verify_proofs import find_ledger
     from deskgym.task_suites.core.suite import TaskSuite
     from deskgym.task_suites.core.verify.attempts import Attempt
     from deskgym.task_suites.core.verify.choices import seeds_of_choices

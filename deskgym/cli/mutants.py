@@ -27,7 +27,7 @@ def play_mutants(arguments: argparse.Namespace) -> int:
     Raises:
         ValueError: the suite's oracles cannot be changed.
     """
-    from deskgym.cli.verify import play_attempts
+    from deskgym.cli.verify_play import play_attempts
     from deskgym.task_suites.core.verify.attempts import mutants_of_task
     from deskgym.task_suites.core.verify.inputs import Mutable
 
@@ -80,7 +80,7 @@ class _Kept:
     """What the ledger says of mutants, and what it is told of those that are played."""
 
     def __init__(self, arguments: argparse.Namespace, source: TaskSource) -> None:
-        from deskgym.cli.verify import find_ledger
+        from deskgym.cli.verify_proofs import find_ledger
         from deskgym.task_suites.core.verify.inputs import Provable
 
         self._source = source if isinstance(source, Provable) else None

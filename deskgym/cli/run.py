@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deskgym.agents.base import EpisodeResult
     from deskgym.agents.rollouts import Planned, Player
     from deskgym.cli.models import Asked
+    from deskgym.envs.episode import TaskSource
 
 RUN = "run.json"
 """Beside the recordings of a run: what it is of."""
@@ -223,8 +224,12 @@ def _plan(arguments: argparse.Namespace) -> list[Planned]:
     return [Planned(task + mark.format(seed), seed) for task in _supported(arguments) for seed in seeds]
 
 
-def matching(arguments: argparse.Namespace) -> list[str]:
+def matching(arguments: argparse.Namespace, source: TaskSource | None = None) -> list[str]:
     """The ids of the tasks that ``--task`` and ``--split`` name.
+
+    Args:
+        arguments: the command's.
+        source: the suite's tasks, if they are loaded.
 
     Raises:
         TaskError: none does.
@@ -234,7 +239,7 @@ def matching(arguments: argparse.Namespace) -> list[str]:
     from deskgym.envs.errors import TaskError
     from deskgym.task_suites.arguments import other_interface
 
-    source = tasks_of(arguments)
+    source = source or tasks_of(arguments)
     ids = source.ids(arguments.split)
     if arguments.task is None:
         return ids

@@ -77,7 +77,7 @@ def _tell_proven(arguments: argparse.Namespace, source: TaskSource, rows: Sequen
     proofs = ledger.Ledger(ledger.ledger_path(arguments.suite, arguments.source)).proofs
     for row in rows:
         proof = proofs.get(row["id"]) if row["supported"] else None
-        row["proven"] = proof is not None and not proof.stale(source.proof_inputs(row["id"]))
+        row["proven"] = proof is not None and not proof.void(source.proof_inputs(row["id"]))
 
 
 def _tell_actions(arguments: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines.sandbox.host import cache_folder
 from deskgym.task_suites.core.discovery import FOLDERS
 from deskgym.task_suites.core.registry import KINDS, Registry
-from deskgym.task_suites.core.verify.sources import LEDGER, OWN_PROOFS
+from deskgym.task_suites.core.verify.modules import LEDGER, OWN_PROOFS
 
 KEPT = "sound"
 """The folder's name in the cache."""

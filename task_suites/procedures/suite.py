@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -15,8 +16,7 @@ from deskgym.envs.errors import TaskError
 from deskgym.task_suites.bpm.demonstration import DemonstrationError
 from deskgym.task_suites.core.suite import SeededTasks, matching
 from deskgym.task_suites.core.verify.attacks import Attacks, Target
-from deskgym.task_suites.core.verify.inputs import ProofInputs
-from deskgym.task_suites.core.verify.sources import closure
+from deskgym.task_suites.core.verify.inputs import SCOPES, Parts, ProofInputs
 from deskgym.task_suites.procedures.company import Company, live_suite
 from deskgym.task_suites.procedures.kinds.executed import ExecutedImprovementTask, executed_ranking
 from deskgym.task_suites.procedures.kinds.execution import ExecutionTask
@@ -53,7 +53,7 @@ _EXECUTED: Mapping[str, Callable[..., ProcedureTask]] = {
 _BROKEN = (TaskError, DemonstrationError)
 
 
-_NO_PART = ("deskgym.task_suites.suites", "deskgym.task_suites.core.verify")
+_NO_PART = ("deskgym.task_suites.suites:", "deskgym.task_suites.core.verify.")
 """What this suite imports and no proof depends on: the registry, and what plays the proofs."""
 
 
@@ -160,14 +160,23 @@ class ProcedureSuite(SeededTasks[ProcedureTask]):
     def proof_inputs(self, task_id: str) -> ProofInputs:
         """What the proof of a task depends on: the recordings, and what plays and judges it."""
         data: dict[str, Any] = {"task": task_id, "recordings": self._digest(task_id.partition("#")[0])}
-        modules, packages = set(closure([__name__], without=_NO_PART)), tuple[str, ...]()
-        if isinstance(task := self.get(task_id), ExecutionTask):
+        template = task_id.partition("#")[0]
+        task, parts = self.get(task_id), Parts()
+        parts.of(type(task))
+        parts.of(getattr(self.templates[template], "func", None))
+        made = [task.instruction, task.evidence, dict(task.params)]
+        inputs = ProofInputs(
+            data, made, parts.roots_in(frozenset(SCOPES)), without=_NO_PART, libraries=LIBRARIES,
+            programs=(template.partition("/")[0],),
+        )  # fmt: skip
+        if isinstance(task, ExecutionTask):
             live = live_suite().proof_inputs(task.template)
-            data["workflow"], packages = live.data, tuple(live.packages)
-            modules |= set(live.modules)
-        elif isinstance(task, RankingTask):
-            data["shown"] = task.evidence
-        return ProofInputs(data, sorted(modules), packages, LIBRARIES)
+            data["workflow"] = live.data
+            inputs = replace(
+                inputs, made=[made, live.made], roots=(*inputs.roots, *live.roots), scopes=live.scopes,
+                packages=live.packages, programs=(*inputs.programs, *live.programs),
+            )  # fmt: skip
+        return inputs
 
     def _digest(self, template: str) -> str:
         """Of the files that a task is made of: its site's recordings; the whole folder where it has none."""

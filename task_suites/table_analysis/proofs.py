@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from deskgym.task_suites.core.verify.inputs import NO_PART, Parts, ProofInputs
-from deskgym.task_suites.core.verify.sources import closure
+from deskgym.task_suites.core.verify.inputs import NO_PART, SCOPES, Parts, ProofInputs, given
 from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.dialogue import say
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, fill
@@ -20,11 +18,12 @@ from deskgym.task_suites.table_analysis.turns import LETTERS
 from deskgym.task_suites.table_analysis.wrong_codes import OTHERS, differ
 
 HERE = __name__.rpartition(".")[0]
+COMPARATORS = f"{HERE}.guest.comparators"
 READING = (
-    "deskgym.task_suites.core.schema_yaml",
-    "deskgym.task_suites.core.template",
-    f"{HERE}.dialogue_check",
-    f"{HERE}.users_openai",
+    "deskgym.task_suites.core.schema_yaml:",
+    "deskgym.task_suites.core.template:",
+    f"{HERE}.dialogue_check:",
+    f"{HERE}.users_openai:",
 )
 """What reads dialogue files counts by its result, the data; and no proof asks a language model."""
 LIBRARIES = ("matplotlib", "numpy", "pandas", "scikit-learn")
@@ -40,15 +39,49 @@ def inputs_of(file: DialogueFile, place: Place | None, domain: Domain) -> ProofI
 
     The private libraries count for private modes only. The whole dialogue (``place`` is None) depends on all turns.
     """
-    data = {key: value for key, value in asdict(file).items() if key not in NO_PART}
+    data = given(file)
     turns = data["turns"] if place is None else data["turns"][: place.turn + 1]
-    data["turns"] = [{key: value for key, value in turn.items() if key not in NO_PART} for turn in turns]
+    data["turns"] = [{key: value for key, value in turn.items() if value and key not in NO_PART} for turn in turns]
     parts = Parts()
-    data |= {"place": parts.of(place), "tables": parts.of(domain)}
-    private = place is None or place.mode.startswith("private")
-    left_out = READING if private else (*READING, f"{HERE}.private")
-    roots = parts.modules | {f"{HERE}.task", f"{HERE}.sampling"}
-    return ProofInputs(data, closure(roots, without=left_out), libraries=LIBRARIES)
+    made = {"place": parts.of(place), "tables": parts.of(domain)}
+    for kind in (AnalysisTask, SampledDialogue):
+        parts.of(kind)
+    return ProofInputs(
+        [data, parts.files],
+        made,
+        parts.roots_in(frozenset(SCOPES)),
+        without=(*READING, *_not_reached(file, place)),
+        libraries=LIBRARIES,
+        programs=(f"table_analysis {'private' if _private(place) else 'normal'}",),
+    )
+
+
+def _private(place: Place | None) -> bool:
+    return place is None or place.mode.startswith("private")
+
+
+def _not_reached(file: DialogueFile, place: Place | None) -> Iterator[str]:
+    """What a turn does not get to, by its mode and by the types of its results: beginnings of keys."""
+    yield f"{COMPARATORS}.paper:"
+    if not _private(place):
+        yield from (f"{HERE}.private.", f"{HERE}.private:")
+    if place is None:
+        return
+    turn = file.turns[place.turn]
+    if turn.choice:
+        yield from (f"{COMPARATORS}.", f"{HERE}.wrong_codes:")
+    else:
+        yield f"{HERE}.choices:"
+    if place.action != "clarification":
+        yield f"{HERE}.users:"
+    kinds = set(turn.result.values())
+    if "plot" not in kinds:
+        yield from (f"{COMPARATORS}.{name}:" for name in ("plots", "figures", "axes"))
+        yield from (f"{HERE}.guest.results.{name}:" for name in ("figure_marks", "figure_data"))
+    if "model" not in kinds:
+        yield f"{COMPARATORS}.models:"
+    if kinds <= {"plot", "model"}:
+        yield from (f"{COMPARATORS}.{name}:" for name in ("tables", "columns"))
 
 
 def mutants_of(file: DialogueFile, place: Place | None, domain: Domain, task: AnalysisTask) -> dict[str, Script]:

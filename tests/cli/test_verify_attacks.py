@@ -6,7 +6,7 @@ import json
 import pytest
 
 from deskgym.agents.scripted import AttackAgent, GotIn
-from deskgym.cli import attacks, verify
+from deskgym.cli import attacks, verify, verify_play
 from deskgym.cli.attacks import Row, only_broke
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.core.verify.attacks import GENERIC, Target, desktop_attacks, inside
@@ -105,7 +105,7 @@ def test_a_blind_answer_counts_when_it_is_right_on_four_instances(right_on, foun
     others = [Attempt(f"t#{number}", blind.agent, 0.0) for number in (1, 2, 3)]
     left_out = Attempt("u#0", blind.agent, 0.0)  # of a sample
     monkeypatch.setattr(attacks, "_attempts", lambda arguments: ([blind], {blind: others, left_out: others}, None))
-    monkeypatch.setattr(verify, "play_attempts", play_attempts)
+    monkeypatch.setattr(verify_play, "play_attempts", play_attempts)
     parser = argparse.ArgumentParser()
     verify.add_arguments(parser)
     status = attacks.play_attacks(parser.parse_args([folder(SOUND), "--attack", "--json"]))

@@ -2,11 +2,14 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from deskgym.cli import verify
+from deskgym.cli import verify_proofs
 from deskgym.envs.action.actions import Action
 from deskgym.task_suites.core.verify.ledger import Ledger
 
@@ -38,7 +41,7 @@ wrong:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two tasks of a user's, whose proofs on a fake machine are kept."""
-    monkeypatch.setitem(verify.KEPT_WITH, "machine", "fake")
+    monkeypatch.setitem(verify_proofs.KEPT_WITH, "machine", "fake")
     tasks = tmp_path / "my_tasks"
     tasks.mkdir()
     for name in ("one", "two"):
@@ -64,8 +67,8 @@ def test_what_is_proven_is_not_played_again(cli, folder):
 
 def test_a_proof_says_how_many_steps_the_oracle_took(cli, folder):
     cli("verify", str(folder), *FAKE)
-    proofs = [json.loads(line) for line in (folder / "proofs.jsonl").read_text().splitlines()]
-    assert proofs and all(proof["steps"] >= 1 for proof in proofs)
+    proofs = Ledger(folder / "proofs.jsonl").proofs
+    assert proofs and all(proof.steps >= 1 for proof in proofs.values())
 
 
 def test_a_changed_task_is_played_again_and_no_other(cli, folder):
@@ -75,6 +78,65 @@ def test_a_changed_task_is_played_again_and_no_other(cli, folder):
     assert played(cli, folder) == []
     path.write_text(path.read_text().replace("[1, 99]", "[1, 98]", 1))
     assert played(cli, folder) == ["sums/one"]
+
+
+CHECKS = """\
+from deskgym.task_suites.core.program import Program
+
+
+def twice(number: int) -> int:
+    \"\"\"Twice.\"\"\"
+    return 2 * number
+
+
+PROGRAM = Program(name="frotz", title="Frotz", functions={"frotz.twice": twice})
+"""
+
+
+@pytest.fixture
+def program(folder, monkeypatch):
+    """A program of the user's whose function draws a parameter of both tasks: its file."""
+    file = folder / "programs" / "frotz" / "__init__.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(CHECKS)
+    for path in folder.glob("*.yaml"):
+        path.write_text(
+            path.read_text().replace("sum: {formula: a + b}", "c: {frotz.twice: {number: 1}}\n  sum: {formula: a + b}")
+        )
+    return file
+
+
+def test_a_changed_function_makes_proofs_stale_and_not_void(folder, program):
+    """In processes of their own: each reads the code once."""
+    run = partial(subprocess.run, capture_output=True, text=True)
+    script = (
+        "import sys; from deskgym.cli import main, verify_proofs; verify_proofs.KEPT_WITH['machine'] = 'fake'; "
+        "sys.exit(main())"
+    )
+
+    def verify(*options):
+        return run([sys.executable, "-c", script, "verify", str(folder), *FAKE, *options])
+
+    assert verify("--resets", "1").returncode == 0
+    assert verify("--release").returncode == 0
+    program.write_text(CHECKS.replace("Twice.", "Another text.").replace("number: int", "number: float"))
+    assert "0 stale" in verify("--check").stdout
+    program.write_text(CHECKS.replace("2 * number", "number + number"))
+    checked = verify("--check")
+    assert checked.returncode == 0 and "2 of 2 tasks are proven, 2 stale" in checked.stdout
+    assert "2 proofs are stale by deskgym_program_frotz:twice" in checked.stdout
+    release = verify("--release")
+    assert release.returncode == 1 and "sums/one: the code that it uses has changed" in release.stdout
+    plan = json.loads(verify("--replay", "--plan", "--shares", "1000000", "--json").stdout)
+    assert {each["task"] for each in plan["replays"]} == {"sums/one", "sums/two"} and plan["stale"] == 2
+    replayed = verify("--replay", "--shares", "1000000")
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+    assert "2 of 2 replays" in replayed.stdout
+    assert verify("--release").returncode == 0
+    path = folder / "one.yaml"
+    path.write_text(path.read_text().replace("abs: 0", "abs: 99"))
+    failed = verify("--check")
+    assert failed.returncode == 1 and "sums/one: its task file has changed" in failed.stdout
 
 
 def test_what_the_core_makes_of_a_file_counts(cli, folder, monkeypatch):

@@ -1,4 +1,8 @@
-"""The ledger: which proofs of a suite's tasks hold, one line of JSON per task, in a file beside the tasks."""
+"""The ledger: the proofs of a suite's tasks, one line of JSON per task, in a file beside the tasks.
+
+A proof is *fresh* while all that it depends on is as it was when the task was played. It is *stale* when code that the
+task reaches has changed, and *void* when the task's own file has.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +22,14 @@ from deskgym._version import __version__
 from deskgym.envs.errors import TaskError
 from deskgym.task_suites.core.verify.attempts import AttemptReport
 from deskgym.task_suites.core.verify.inputs import ProofInputs
-from deskgym.task_suites.core.verify.sources import LEDGER
+from deskgym.task_suites.core.verify.modules import LEDGER
+from deskgym.task_suites.core.verify.platform import platform
 from deskgym.task_suites.suites import ENTRIES
+
+MADE = "what is made of task files"
+"""Stands for a changed symbol where only the result of reading a task file is another."""
+FEWER = "something that is no longer reached"
+"""Stands for a changed symbol where the only change is that symbols are gone, or meant by others."""
 
 _SUITES = Path(__file__).resolve().parents[2]
 
@@ -35,8 +47,11 @@ class Proof:
     """What was found when a task was played, and what it was made of then.
 
     Attributes:
-        file: digest of the task's file and of what the core makes of it.
-        code: digest of the sources that decide its outcome.
+        file: digest of the task's file.
+        made: digest of what the core makes of it.
+        code: digest of the symbols that it reaches.
+        symbols: of each of these the digest of its own text, 4 letters each, sorted.
+        platform: digest of the guest, displays and machines.
         oracle: the oracle's score in every episode: 1.
         noop: that of doing nothing: 0.
         wrong: how many wrong attempts earned 0.
@@ -47,12 +62,16 @@ class Proof:
         versions: of packages and libraries on the machine that played it.
         steps: the most that the oracle took in an episode, its DONE among them; None in proofs that were played before
             this was counted.
+        seconds: what one episode per attempt took, all attempts together; None as for ``steps``.
         mutants: how many mutants of the oracle earned 0 or a part, all but those that the task file names as
             equivalent; None where not all were played.
     """
 
     file: str
+    made: str
     code: str
+    symbols: str
+    platform: str
     oracle: float
     noop: float
     wrong: int
@@ -62,13 +81,37 @@ class Proof:
     deskgym: str
     versions: Mapping[str, str] = field(default_factory=dict)
     steps: int | None = None
+    seconds: float | None = None
     mutants: int | None = None
+
+    def void(self, inputs: ProofInputs) -> str:
+        """Why the proof says nothing of the task as it is now, or ""."""
+        return "its task file has changed" if self.file != inputs.file else ""
 
     def stale(self, inputs: ProofInputs) -> str:
         """What has changed since, or ""."""
         if self.file != inputs.file:
-            return "its task file has changed, or what is made of it"
+            return self.void(inputs)
+        if self.made != inputs.result:
+            return "what is made of its task file has changed"
         return "the code that it uses has changed" if self.code != inputs.code else ""
+
+    def has(self, symbol: str) -> bool:
+        """Whether the task was played with a symbol of this digest."""
+        return symbol in self._known
+
+    def changed(self, inputs: ProofInputs) -> list[str]:
+        """The keys of the symbols that it reaches and was not played with, sorted; of a fresh proof none."""
+        if not self.stale(inputs):
+            return []
+        found = {key for symbol, key in inputs.symbols.items() if symbol not in self._known}
+        if self.made != inputs.result:
+            found.add(MADE)
+        return sorted(found) or [FEWER]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.symbols[k : k + 4] for k in range(0, len(self.symbols), 4))
 
     def other_versions(self, inputs: ProofInputs) -> dict[str, str]:
         """What was played with another version than is installed here: name → ``"then -> now"``."""
@@ -82,20 +125,25 @@ class Proof:
 
 def proof_of(inputs: ProofInputs, reports: Sequence[AttemptReport]) -> Proof:
     """The proof that these reports, which have no problems, are."""
+    resets = len(reports[0].results)
     first = reports[0].results[0]
     oracle = [result for report in reports if report.attempt.agent == "oracle" for result in report.results]
     return Proof(
         file=inputs.file,
+        made=inputs.result,
         code=inputs.code,
+        symbols="".join(sorted(inputs.symbols)),
+        platform=platform(),
         oracle=1.0,
         noop=0.0,
         wrong=sum(report.attempt.agent.startswith("wrong:") for report in reports),
-        resets=len(reports[0].results),
+        resets=resets,
         seed=first.seed or 0,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         deskgym=__version__,
         versions=inputs.versions,
         steps=max((result.steps for result in oracle), default=None),
+        seconds=round(sum(result.seconds for report in reports for result in report.results) / resets, 1),
     )
 
 
@@ -119,7 +167,7 @@ class Ledger:
         return os.access(self.path if self.path.exists() else self.path.parent, os.W_OK)
 
     def keep(self, task: str, proof: Proof | None) -> None:
-        """Write a proof; None removes it. One that still holds and has more resets stays.
+        """Write a proof; None removes it. One that is fresh and has more resets stays.
 
         Raises:
             OSError: the folder takes no file.
@@ -127,8 +175,9 @@ class Ledger:
         with self._locked():
             self.proofs = self._read()
             old = self.proofs.pop(task, None)
-            if proof and old and (old.file, old.code) == (proof.file, proof.code):
-                proof = old if old.resets > proof.resets else replace(proof, mutants=old.mutants)
+            if proof and old and (old.file, old.made, old.code) == (proof.file, proof.made, proof.code):
+                kept = max(old, proof, key=lambda each: each.resets)
+                proof = replace(kept, mutants=old.mutants, platform=proof.platform, seconds=proof.seconds)
             if proof or old:
                 self._write({**self.proofs, **({task: proof} if proof else {})})
 
@@ -159,21 +208,31 @@ class Ledger:
 
     def _read(self) -> dict[str, Proof]:
         lines = self.path.read_text().splitlines() if self.path.is_file() else []
-        proofs = {}
+        proofs: dict[str, Proof] = {}
+        reached: dict[str, str] = {}
         for k, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
+                if "reached" in entry:
+                    reached[entry["reached"]] = entry["symbols"]
+                    continue
                 task = entry.pop("task")
-                proofs[task] = Proof(**entry)
+                proofs[task] = Proof(**{**entry, "symbols": reached[entry["symbols"]]})
             except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise TaskError(f"{self.path}:{k}: this line is no proof ({error}); remove it") from error
+                raise TaskError(
+                    f"{self.path}:{k}: this line is no proof ({type(error).__name__}: {error}); remove it, and play "
+                    "its task with 'deskgym verify'"
+                ) from error
         return proofs
 
     def _write(self, proofs: dict[str, Proof]) -> None:
+        """Write the proofs, sorted; symbols that several tasks reach together are written once, before them."""
         self.proofs = dict(sorted(proofs.items()))
-        lines = (json.dumps({"task": task, **_told(proof)}) for task, proof in self.proofs.items())
+        names = {proof.symbols: blake2b(proof.symbols.encode(), digest_size=4).hexdigest() for proof in proofs.values()}
+        lines = [json.dumps({"reached": name, "symbols": symbols}) for symbols, name in names.items()]
+        told = [{"task": task, **_told(proof), "symbols": names[proof.symbols]} for task, proof in self.proofs.items()]
         new = self.path.with_suffix(".new")
-        new.write_text("".join(f"{line}\n" for line in lines))
+        new.write_text("".join(f"{line}\n" for line in (*sorted(lines), *map(json.dumps, told))))
         new.replace(self.path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
@@ -75,9 +76,9 @@ class Spider2VTasks(PublishedTasks[spider2v.Collection, spider2v.UpstreamTask, T
         app = apps.find_app(record.app)
         if app is None or self._reasons(record):
             raise TaskError(f"task {task_id!r} cannot run here: {'; '.join(self._reasons(record))}")
-        programs = (f"deskgym.task_suites.programs.{name}" for name in app.programs)
         task = convert(record, self.mode, self._told(record))  # without its documents, which decide nothing
-        return inputs_of_task(task, (f"{apps.__name__}.{record.app}", *programs))
+        data = json.loads(record.file.read_text(encoding="utf-8"))
+        return inputs_of_task(task, data, (f"{apps.__name__}.{record.app}",), (f"spider2v {record.app}",))
 
     def _load(self) -> spider2v.Collection:
         return spider2v.load(self.path, mode=self.mode)

@@ -4,7 +4,6 @@ import pytest
 from shop_domain import DOMAINS, FOLDER
 
 from deskgym.task_suites import load_suite
-from deskgym.task_suites.core.verify import sources
 from deskgym.task_suites.table_analysis.suite import TableAnalysisSuite
 
 
@@ -28,24 +27,41 @@ def test_a_turn_depends_on_the_turns_before_it_and_on_none_after(shop):
     assert [suite().proof_inputs(name).file for name in ids] == before
 
 
+PACKAGE = "deskgym.task_suites.table_analysis"
+
+
+def modules(suite, name):
+    return {key.partition(":")[0] for key in suite.proof_inputs(name).reached if not key.startswith("data:")}
+
+
 def test_private_libraries_count_for_private_turns_and_a_domain_for_its_own():
     suite = load_suite("table_analysis")
-    normal = suite.proof_inputs("wines/giulia/normal/candidates").modules
-    private = suite.proof_inputs("wines/giulia/private/candidates").modules
-    package = "deskgym.task_suites.table_analysis"
-    assert f"{package}.private.library" in set(private) - set(normal)
-    assert f"{package}.domains.wines" in normal and f"{package}.domains.loans" not in normal
-    assert f"{package}.judging" in normal
-    assert {f"{package}.guest.results.taking", f"{package}.guest.comparators.comparing"} <= {*normal}
+    normal, private = (modules(suite, f"wines/giulia/{mode}/candidates") for mode in ("normal", "private"))
+    assert f"{PACKAGE}.private.library" in private - normal
+    assert f"{PACKAGE}.domains.wines" in normal and f"{PACKAGE}.domains.loans" not in normal
+    assert f"{PACKAGE}.judging" in normal
+    assert {f"{PACKAGE}.guest.results.taking", f"{PACKAGE}.guest.comparators.comparing"} <= normal
 
 
-def test_the_words_of_private_libraries_count_for_private_turns(shop, monkeypatch):
-    _, suite = shop
-    ids = [f"shop/ada/{mode}/mean-price" for mode in ("normal", "private")]
-    before = [suite().proof_inputs(name).code for name in ids]
-    data_of = sources._data_of
-    monkeypatch.setattr(sources, "_data_of", lambda folder: data_of(folder) + "x" * (folder.name == "private"))
-    assert [suite().proof_inputs(name).code == old for name, old in zip(ids, before, strict=True)] == [True, False]
+def test_the_words_of_private_libraries_count_for_private_turns():
+    suite = load_suite("table_analysis")
+    data = [
+        {key for key in suite.proof_inputs(f"wines/giulia/{mode}/candidates").reached if "/private/" in key}
+        for mode in ("normal", "private")
+    ]
+    assert not data[0] and any(key.endswith(".yaml") for key in data[1])
+
+
+def test_what_compares_figures_counts_for_turns_with_a_figure_alone():
+    suite = load_suite("table_analysis")
+    figures = f"{PACKAGE}.guest.comparators.figures"
+    counted = {task: figures in modules(suite, task) for task in suite.ids() if "/normal/" in task}
+    with_plot = {
+        task: "plot" in file.turns[place.turn].result.values()
+        for task, (file, place) in suite.templates.items()
+        if task in counted
+    }
+    assert counted == with_plot and 0 < sum(counted.values()) < len(counted)
 
 
 def texts(suite, name):

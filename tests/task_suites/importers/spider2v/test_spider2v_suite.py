@@ -176,7 +176,7 @@ def test_a_proof_depends_on_a_tasks_files_and_on_its_apps_code(files, written):
     root = written(files)
     before = source_of(root).proof_inputs(EXCEL).read()
     assert before.file == source_of(root).proof_inputs(EXCEL).file
-    apps = [name for name in before.modules if ".spider2v.apps." in name]
+    apps = {key.partition(":")[0] for key in before.reached if ".spider2v.apps." in key}
     assert [name.rpartition(".")[2] for name in apps] == ["excel"]
     (root / "evaluation_examples/examples" / EXCEL / "gold.xlsx").write_bytes(b"another")
     after = source_of(root).proof_inputs(EXCEL)
@@ -193,8 +193,13 @@ def test_the_command_counts_what_is_proven(files, written, capsys, monkeypatch):
     root = written(files)
     kept = Ledger(root / "proofs.jsonl")
     inputs = source_of(root).proof_inputs(DBT).read()
-    kept.keep(DBT, Proof(inputs.file, inputs.code, 1.0, 0.0, 2, 1, 0, "2026-11-23", "0.1"))
-    kept.keep(TWIN, Proof("changed", inputs.code, 1.0, 0.0, 2, 1, 0, "2026-11-23", "0.1"))
+    symbols = "".join(sorted(inputs.symbols))
+    proof = Proof(
+        inputs.file, inputs.result, inputs.code, symbols, "", 1.0, 0.0, wrong=2, resets=1, seed=0, date="2026-11-23",
+        deskgym="0.1",
+    )  # fmt: skip
+    kept.keep(DBT, proof)
+    kept.keep(TWIN, replace(proof, file="changed"))
     monkeypatch.setattr("deskgym.task_suites.core.verify.ledger.ledger_path", lambda suite, source=None: kept.path)
     assert main(["tasks", "data_engineering", "--source", "spider2v", "--path", str(root), "--json"]) == 0
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["tasks"]}
