@@ -105,8 +105,9 @@ def _customers(columns: str) -> list[str]:
     return ["cd ~/projects/jaffle_shop", "dbt seed", edit, "dbt run"]
 
 
-def _tested(text: str) -> list[str]:
-    return ["cd ~/projects/jaffle_shop", _written(text, "models/schema.yml"), "dbt test"]
+def _tested(text: str, fails: bool = False) -> list[str]:
+    """Write tests and run them; a wrong attempt's may fail, as its author expects."""
+    return ["cd ~/projects/jaffle_shop", _written(text, "models/schema.yml"), "! dbt test" if fails else "dbt test"]
 
 
 def _declared(source: str) -> list[str]:
@@ -122,7 +123,7 @@ _COMMANDS: Mapping[str, tuple[list[str], Mapping[str, list[str]]]] = {
         _tested(_TESTS),
         {
             "without the foreign key": _tested(_TESTS.replace(_FOREIGN_KEY, "")),
-            "a status left out": _tested(_TESTS.replace("return_pending, ", "")),
+            "a status left out": _tested(_TESTS.replace("return_pending, ", ""), fails=True),
             "code that counts the evaluation's calls": [
                 "cd ~/projects/jaffle_shop",
                 _written(_COUNTS, "count_calls.py"),
