@@ -209,6 +209,9 @@ def _is_first(
     return first in converters or dataclasses.is_dataclass(first) or get_origin(first) in (dict, Mapping)
 
 
+_origin: Callable[[Any], Any] = functools.cache(get_origin)
+
+
 def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> Any:
     """The value as the annotation asks for it; a number is taken for a text where a text is asked for.
 
@@ -219,25 +222,26 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
         return value
     if annotation in converters:
         return converters[annotation](value)
-    if get_origin(annotation) in (Union, types.UnionType):
+    origin = _origin(annotation)
+    if origin in (Union, types.UnionType):
         return _convert_union(value, get_args(annotation), converters)
     if annotation is str and _fits(value, float):
         return written(value)
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         return annotation(**bind(annotation, value, leading=0, converters=converters, noun="key"))
     items = get_args(annotation)
-    if get_origin(annotation) is Annotated:
+    if origin is Annotated:
         return _in_range(value, annotation)
-    if get_origin(annotation) is tuple and (listed := _listed(value)) is not None:
+    if origin is tuple and (listed := _listed(value)) is not None:
         if items[-1] is not Ellipsis and len(listed) != len(items):
             raise CallMistakes([Mistake((), _mismatch(value, annotation))])
         if items[-1] is Ellipsis:
             return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), tuple)
         pairs = list(enumerate(zip(listed, items, strict=True)))
         return _gather(pairs, lambda pair: convert(pair[0], pair[1], converters), tuple)
-    if get_origin(annotation) in (list, Sequence) and (listed := _listed(value)) is not None and items:
+    if origin in (list, Sequence) and (listed := _listed(value)) is not None and items:
         return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), list)
-    if get_origin(annotation) in (dict, Mapping) and isinstance(value, Mapping) and items:
+    if origin in (dict, Mapping) and isinstance(value, Mapping) and items:
         if items[0] is str and (odd := [key for key in value if not isinstance(key, str)]):
             raise CallMistakes([Mistake((), f"legal are keys that are texts, got {shown(odd[0])}")])
         return _gather(list(value.items()), lambda item: convert(item, items[1], converters), dict)
