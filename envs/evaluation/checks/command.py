@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import HostFile, shown
 from deskgym.envs.evaluation.checks.state import lookup
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction
 from deskgym.envs.evaluation.predicates import Predicate
+from deskgym.envs.evaluation.readers.clean_run import copy_to_clean, open_clean, run_in
 from deskgym.envs.evaluation.readers.files import parse_json
 from deskgym.envs.machines.base import Machine
 
 LIMIT = 64 << 20
-OUTPUT = 1 << 20
 
 
 def command(
@@ -57,8 +55,6 @@ def command(
     given = {place: sha256(file.read_bytes()).hexdigest() for place, file in (with_ or {}).items()}
     key = f"command:{run}:{files}:{given}:{timeout}:{limit}"
     done = final.read_once(key, lambda machine: _run(final, machine, run, files or [], with_ or {}, timeout, limit))
-    if done["timed_out"]:
-        return False, f"it took longer than {timeout:g} s"
     said = f"it wrote {shown(done['stdout'], 400)} and to standard error {shown(done['stderr'][-400:], 400)}"
     if done["returncode"] != exit:
         return False, f"it ended with {done['returncode']}, right is {exit}; {said}"
@@ -73,38 +69,25 @@ def _run(
     final: FinalState, machine: Machine, run: str | list[str], files: list[str], given: Mapping[str, HostFile],
     timeout: float, limit: int,
 ) -> dict[str, Any]:  # fmt: skip
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to run it in")
-    clean = final.clean_machine()
+    clean = open_clean(final, "run the script")
     for path in files:
         _copy(machine, clean, path, limit)
     for place, file in given.items():
         clean.put(place, file)
     argv = ["bash", "-c", run] if isinstance(run, str) else run
-    try:
-        done = clean.run(argv, timeout=timeout, output_limit=OUTPUT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that it ran in did not survive it: {error}") from error
+    done = run_in(clean, argv, "run the script", timeout)
     output, errors = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
-    return {"returncode": done.returncode, "stdout": output, "stderr": errors, "timed_out": done.timed_out}
+    return {"returncode": done.returncode, "stdout": output, "stderr": errors}
 
 
 def _copy(machine: Machine, clean: Machine, path: str, limit: int) -> None:
     """Copy a file or a folder. Raises CheckFailed where it is something else, or too large."""
     try:
-        kind = machine.guest.stat(path)["type"]
-        if kind == "file":
-            clean.put(path, machine.get(path, limit=limit))
-        elif kind == "folder":
-            with tempfile.TemporaryDirectory() as folder:
-                machine.get_folder(path, Path(folder, "copy"), limit=limit)
-                clean.put(path, Path(folder, "copy"))
-        else:
-            raise CheckFailed(f"{path} is no file and no folder, but a {kind}")
+        kind = copy_to_clean(machine, clean, path, limit)
     except GuestCallError as error:
         raise CheckFailed(f"{path}: {error}") from None
+    if kind not in ("file", "folder"):
+        raise CheckFailed(f"{path} is no file and no folder, but a {kind}")
 
 
 CHECKS: Mapping[str, CheckFunction] = {"command": command}

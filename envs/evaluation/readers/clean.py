@@ -9,8 +9,9 @@ import json
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.readers.clean_run import open_clean, surviving
 from deskgym.envs.evaluation.readers.files import MAX_ROWS
 from deskgym.envs.extras import command_for
 from deskgym.envs.machines.kernels import Kernel
@@ -60,23 +61,18 @@ def ask_duckdb(final: FinalState, data: bytes, name: str, kind: str, query: str)
         CheckFailed: it cannot be read.
         RuntimeError: there is no second machine.
     """
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to read it in")
-    machine = final.clean_machine(libraries=("duckdb",))
+    machine = open_clean(final, f"read {name}", libraries=("duckdb",))
     kernel = Kernel(machine)
     asked = json.dumps([kind, query, MAX_ROWS]).encode()
     kernel.open({f"data.{kind}": data, "asked.json": asked})
     try:
-        done = kernel.run(_CODE, timeout=TIMEOUT)
-        if done.status != "ok" and "ModuleNotFoundError" in done.trace:
-            raise RuntimeError(f"Parquet and DuckDB files are read with duckdb: {command_for('duckdb')}")
-        answer = json.loads(kernel.get("answer.json", limit=LIMIT))
+        with surviving(machine, f"read {name}"):
+            done = kernel.run(_CODE, timeout=TIMEOUT)
+            if done.status != "ok" and "ModuleNotFoundError" in done.trace:
+                raise RuntimeError(f"Parquet and DuckDB files are read with duckdb: {command_for('duckdb')}")
+            answer = json.loads(kernel.get("answer.json", limit=LIMIT))
     except (GuestCallError, ValueError) as error:
         raise CheckFailed(f"{name}: it could not be read: {error}") from None
-    except MachineError as error:
-        if machine.alive:
-            raise
-        raise CheckFailed(f"{name}: the machine that read it did not survive it: {error}") from error
     if "unreadable" in answer:
         raise CheckFailed(f"{name}: {answer['unreadable']}")
     return dict(answer)

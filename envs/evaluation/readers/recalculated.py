@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed
 from deskgym.envs.evaluation.readers import limited
+from deskgym.envs.evaluation.readers.clean_run import open_clean, run_in, surviving
 from deskgym.envs.evaluation.readers.table_source import LAST, TableSource, find_sheet, parse_range
 from deskgym.envs.machines.base import Machine
 
@@ -75,24 +76,19 @@ def _calculate_twice(final: FinalState, source: TableSource) -> bytes:
 
 
 def _calculate(final: FinalState, source: TableSource) -> bytes:
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to calculate it in")
-    book, machine = f"book.{source.ending}", final.clean_machine()
+    what = f"calculate {source.name}"
+    book, machine = f"book.{source.ending}", open_clean(final, what)
     for name, content in _FILES.items():
         machine.put(f"{_PROFILE}/{name}", content.encode())
     machine.put(f"{_HOME}/{book}", source.content(final))
     machine.put(f"{_HOME}/given", "".join(_given(source)).encode())
     command = ["soffice", "--headless", "--norestore", "--nologo", "macro:///Standard.Module1.Main"]
     try:
-        if machine.run(command, timeout=TIMEOUT, env={"BOOK": book, "LC_ALL": "C.UTF-8"}).timed_out:
-            raise CheckFailed(f"{source.name}: calculating it takes longer than {TIMEOUT:g} s")
-        return machine.get(f"{_HOME}/calculated.xlsx", limit=source.limit)
+        run_in(machine, command, what, TIMEOUT, env={"BOOK": book, "LC_ALL": "C.UTF-8"})
+        with surviving(machine, what):
+            return machine.get(f"{_HOME}/calculated.xlsx", limit=source.limit)
     except GuestCallError as error:
         raise CheckFailed(f"{source.name}: LibreOffice cannot calculate it: {_why(machine) or error}") from None
-    except MachineError as error:
-        if machine.alive:
-            raise
-        raise CheckFailed(f"{source.name}: the machine that calculated it did not survive it: {error}") from error
 
 
 def _why(machine: Machine) -> str:

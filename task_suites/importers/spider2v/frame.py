@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from deskgym.envs.episode import BurstOrProgram, FinalState, Screen
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.readers.clean_run import open_clean
 from deskgym.envs.machines.base import Machine
 from deskgym.envs.needs import NO_NEEDS, Needs
 from deskgym.task_suites.core.task import Setup
@@ -68,16 +68,14 @@ class Scene:
 
         return clean_copy(self)
 
-    def fresh_machine(self, *arguments: Any, **named: Any) -> Machine:
+    def fresh_machine(self, **more: tuple[str, ...]) -> Machine:
         """A machine as new, for what a metric must not open on the host; ``clean`` is made anew after it.
 
         Raises:
             RuntimeError: there is none.
         """
         self.__dict__.pop("clean", None)
-        if self.final.clean_machine is None:
-            raise RuntimeError("there is no second machine for the evaluation")
-        return self.final.clean_machine(*arguments, **named)
+        return open_clean(self.final, "evaluate the task", **more)
 
 
 ConfigStep = Callable[[Stage, Step], None]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import tempfile
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-from deskgym.envs.errors import GuestCallError, MachineError, SetupError
+from deskgym.envs.errors import GuestCallError, SetupError
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.readers.clean_run import copy_to_clean, run_in
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.importers.spider2v.frame import Scene, Stage
 from deskgym.task_suites.importers.spider2v.guest.commands import QUEUE
@@ -92,14 +91,7 @@ def output_of(machine: Machine, argv: list[str], environment: object = None) -> 
         CheckFailed: it took too long, a signal ended it, or the machine did not survive it.
     """
     variables = dict(environment) if environment else None  # type: ignore[call-overload]
-    try:
-        done = machine.run(argv, cwd=HOME, timeout=TIMEOUT, output_limit=OUTPUT, env=variables)
-    except MachineError as error:
-        if machine.alive:
-            raise
-        raise CheckFailed(f"the machine that it ran in did not survive it: {error}") from error
-    if done.timed_out:
-        raise CheckFailed(f"it took longer than {TIMEOUT:g} s")
+    done = run_in(machine, argv, "run the script", TIMEOUT, cwd=HOME, output_limit=OUTPUT, env=variables)
     if done.returncode < 0:
         raise CheckFailed(f"signal {-done.returncode} ended it: only code of the agent's sends one")
     return done.stdout.decode(errors="replace")
@@ -118,21 +110,10 @@ def clean_copy(scene: Scene) -> Machine:
         names = [str(entry["name"]) for entry in scene.machine.guest.list(HOME)]
         visible = [name for name in names if not name.startswith(".") and name not in _DROPPED]
         for name in (*visible, *scene.app.keeps):
-            _copy(scene.machine, clean, f"{HOME}/{name}")
+            if scene.machine.guest.exists(f"{HOME}/{name}"):
+                copy_to_clean(scene.machine, clean, f"{HOME}/{name}", LIMIT)
     except GuestCallError as error:
         raise CheckFailed(f"the agent's files cannot be copied: {error}") from error
     for place, content in scene.placed.items():
         clean.put(place, content)
     return clean
-
-
-def _copy(machine: Machine, clean: Machine, path: str) -> None:
-    if not machine.guest.exists(path):
-        return
-    kind = machine.guest.stat(path)["type"]
-    if kind == "file":
-        clean.put(path, machine.get(path, limit=LIMIT))
-    elif kind == "folder":
-        with tempfile.TemporaryDirectory() as folder:
-            machine.get_folder(path, Path(folder, "copy"), limit=LIMIT)
-            clean.put(path, Path(folder, "copy"))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
+from deskgym.envs.evaluation.readers.clean_run import open_clean, surviving
 from deskgym.envs.evaluation.readers.files import parse_json
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.airflow import company
@@ -160,9 +161,7 @@ def _printed(done: Any) -> Tree:
 
 def _clean(final: FinalState, machine: Machine) -> Machine:
     """The clean machine with the agent's DAG files, without their bytecode, and an empty Airflow."""
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to run the DAG files in")
-    clean = final.clean_machine()
+    clean = open_clean(final, "run the DAG files")
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "dags")
         try:
@@ -177,12 +176,8 @@ def _clean(final: FinalState, machine: Machine) -> Machine:
 
 
 def _run(clean: Machine, argv: list[str]) -> Any:
-    try:
+    with surviving(clean, "run the DAG files"):
         return clean.run(argv, env=_SETTINGS, timeout=TIMEOUT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that ran the DAG files did not survive it: {error}") from error
 
 
 CHECKS: Mapping[str, Any] = {"airflow_dags.dags": dags, "airflow_dags.runs": runs}

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import MachineError
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
+from deskgym.envs.evaluation.evaluator import CheckFunction, Outcome
+from deskgym.envs.evaluation.readers.clean_run import open_clean, surviving
 from deskgym.envs.evaluation.readers.files import read_text
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.hooks.files import legal_path
@@ -103,10 +103,8 @@ def _assumptions(said: str) -> list[str]:
 
 def _ask(final: FinalState, path: str, files: dict[str, str]) -> dict[str, Any]:
     """Compile the agent's file, and then these, in which ``{file}`` is its name; what the last one prints."""
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to check proofs in")
     text = read_text(final, path, limit=LIMIT)
-    clean, name = final.clean_machine(), posixpath.basename(path).removesuffix(".v")
+    clean, name = open_clean(final, "check the proof"), posixpath.basename(path).removesuffix(".v")
     if not _NAME.match(name):
         raise ValueError(f"a file of Coq's has a name of letters, digits and _, such as 'sum.v', got {path!r}")
     clean.put(f"{_AGENTS}/{name}.v", text.encode())
@@ -136,13 +134,9 @@ def _compile(clean: Machine, path: str) -> tuple[int, str]:
     """The exit status of Coq's compiler, and what it prints."""
     folder = posixpath.dirname(path)
     argv = ["coqc", "-q", "-Q", _AGENTS, "Agents", "-Q", _OURS, "", posixpath.basename(path)]
-    try:
+    with surviving(clean, "check the proof"):
         clean.run(["mkdir", "-p", _OURS], timeout=10.0)
         done = clean.run(argv, cwd=folder, timeout=TIMEOUT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that checked the proof did not survive it: {error}") from error
     if done.timed_out:
         return 1, f"it is not checked within {TIMEOUT:g} s"
     return done.returncode, (done.stdout + done.stderr if done.returncode else done.stdout).decode(errors="replace")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed, Start
+from deskgym.envs.evaluation.readers.clean_run import open_clean, run_in, surviving
 from deskgym.envs.evaluation.readers.files import MAX_ROWS
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.dbt.environment import ENVIRONMENT
@@ -133,9 +134,7 @@ def _run(
     final: FinalState, project: str, files: Mapping[str, str | None], seeds: list[dict[str, str]],
     commands: list[list[str]], sources: dict[str, list[list[Any]]] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to build it in")
-    clean = final.clean_machine()
+    clean = open_clean(final, f"build {project}")
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             if text is not None:
@@ -155,15 +154,8 @@ def _run(
     }  # fmt: skip
     clean.put("/home/user/asked.json", json.dumps(asked).encode())
     argv = [f"{ENVIRONMENT.inside}/bin/python", "-I", "-"]
-    try:
-        done = clean.run(argv, stdin=INSIDE.read_bytes(), cwd="/home/user", timeout=TIMEOUT)
-        if done.timed_out:
-            raise CheckFailed(f"{project}: dbt took longer than {TIMEOUT:g} s")
-        if done.returncode:
-            raise CheckFailed(f"{project}: it could not be built: {done.stderr.decode(errors='replace')[-500:]}")
-        answer = json.loads(clean.get("/home/user/answer.json", limit=LIMIT))
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"{project}: the machine that built it did not survive it: {error}") from error
-    return dict(answer)
+    done = run_in(clean, argv, f"build {project}", TIMEOUT, stdin=INSIDE.read_bytes(), cwd="/home/user")
+    if done.returncode:
+        raise CheckFailed(f"{project}: it could not be built: {done.stderr.decode(errors='replace')[-500:]}")
+    with surviving(clean, f"build {project}"):
+        return dict(json.loads(clean.get("/home/user/answer.json", limit=LIMIT)))

@@ -202,8 +202,6 @@ def _ask(
 ) -> tuple[list[str], list[str]]:
     """What the commands print of the agent's maps (nothing where ``given`` is None), and of the right ones."""
     compare = given is not None
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to ask GRASS in")
     files: dict[str, bytes | Path] = {"/tmp/compare.py": SITE / "compare.py", GISRC: session_file(LOCATION)}
     files |= {path: text.encode() for path, text in (given or {}).items()}
     with tempfile.TemporaryDirectory() as folder:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.readers.clean_run import open_clean, run_in, surviving
 from deskgym.envs.evaluation.readers.files import parse_json
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.programs.jupyterlab.notebooks import LIMIT, read_notebook, sqlite
@@ -75,24 +76,17 @@ def rerun(
 def _run(
     final: FinalState, machine: Machine, path: str, given: Given, asked: tuple[str, ...], files: tuple[str, ...]
 ) -> tuple[str, list[str | None]]:
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to run the notebook in")
-    clean = final.clean_machine()
-    try:
-        for place, text in given.items():
-            clean.put(place, text.encode() if isinstance(text, str) else sqlite(text))
-        clean.put(path, machine.get(path, limit=LIMIT))
-        clean.put(INSIDE, SCRIPT)
-        done = clean.run([PYTHON, INSIDE, path, json.dumps(asked)], timeout=TIMEOUT, output_limit=LIMIT)
-        if done.timed_out:
-            raise CheckFailed(f"{path}, run again, takes longer than {TIMEOUT:g} s")
-        if done.returncode:
-            raise CheckFailed(f"{path} cannot be run: {done.stderr[-400:].decode(errors='replace')}")
+    what = f"run {path} again"
+    clean = open_clean(final, what)
+    for place, text in given.items():
+        clean.put(place, text.encode() if isinstance(text, str) else sqlite(text))
+    clean.put(path, machine.get(path, limit=LIMIT))
+    clean.put(INSIDE, SCRIPT)
+    done = run_in(clean, [PYTHON, INSIDE, path, json.dumps(asked)], what, TIMEOUT, output_limit=LIMIT)
+    if done.returncode:
+        raise CheckFailed(f"{path} cannot be run: {done.stderr[-400:].decode(errors='replace')}")
+    with surviving(clean, what):
         return done.stdout.decode(errors="replace"), [_text(clean, file) for file in files]
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that {path} ran in did not survive it: {error}") from error
 
 
 def _text(machine: Machine, path: str) -> str | None:

@@ -9,7 +9,7 @@ from deskgym.envs.episode import FinalState
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.answer import answered
 from deskgym.envs.evaluation.evaluator import CheckFunction, Outcome
-from deskgym.envs.machines.base import Machine
+from deskgym.envs.evaluation.readers.clean_run import open_clean
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.kstars import state
 from deskgym.task_suites.programs.kstars.program import open_
@@ -88,9 +88,7 @@ def says(
 
 
 def _ask(final: FinalState, object: str, field: str, place: list[str], time: str) -> Any:
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to ask KStars in")
-    clean: Machine = final.clean_machine()
+    clean = open_clean(final, "ask KStars")
     open_(Setup(clean), place, time)
     return {**state.about(clean, object), **state.position(clean, object)}[field]
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import MachineError
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
+from deskgym.envs.evaluation.evaluator import Outcome
+from deskgym.envs.evaluation.readers.clean_run import run_clean
 from deskgym.envs.evaluation.readers.files import read_text
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.prover.session import About, open_repl
@@ -87,8 +87,6 @@ def lean_proved(final: FinalState, theorem: str, project: str, headers: list[str
         project: the folder of the Lake project.
         headers: what stood before it.
     """
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to check proofs in")
     text = read_text(final, PATH, limit=_LIMIT)
     before = "\n".join([*(headers or []), stated(theorem), ""])
     proof = text.removeprefix(before).splitlines()
@@ -98,16 +96,8 @@ def lean_proved(final: FinalState, theorem: str, project: str, headers: list[str
         return False, f"{word!r} is not taken in a proof"
     name = theorem.split()[1]
     whole = "\n".join([before.rstrip("\n"), *proof, "", f"#print axioms _root_.{name}", ""])
-    clean = final.clean_machine()
-    clean.put(_FILE, whole.encode())
-    try:
-        done = clean.run(["lake", "env", "lean", "--json", _FILE], cwd=project, timeout=_LOADING)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that checked the proof did not survive it: {error}") from error
-    if done.timed_out:
-        return False, f"it is not checked within {_LOADING:g} s"
+    argv = ["lake", "env", "lean", "--json", _FILE]
+    _, done = run_clean(final, argv, {_FILE: whole.encode()}, "check the proof", _LOADING, cwd=project)
     return _judge(done.stdout.decode(errors="replace"), done.returncode, name, whole.count("\n"))
 
 

@@ -12,6 +12,7 @@ from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.answer import answered
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
+from deskgym.envs.evaluation.readers.clean_run import open_clean
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.core.task import Setup
 from deskgym.task_suites.programs.stellarium.program import get, open_
@@ -104,9 +105,7 @@ def _about(final: FinalState, object: str, place: str, time: str) -> dict[str, A
 
 
 def _ask(final: FinalState, object: str, place: str, time: str) -> Any:
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to ask Stellarium in")
-    clean: Machine = final.clean_machine()
+    clean = open_clean(final, "ask Stellarium")
     open_(Setup(clean), place, time)
     return get(clean, "objects/info", name=object, format="json")
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
 from deskgym.envs.evaluation.predicates import Predicate, plain
+from deskgym.envs.evaluation.readers.clean_run import run_clean
 from deskgym.envs.evaluation.readers.files import parse_json, read_text
 from deskgym.envs.machines.base import Machine
 from deskgym.task_suites.hooks.files import legal_path
@@ -104,36 +105,25 @@ def _typeset(
     final: FinalState, text: str, path: str, files: dict[str, str], given: list[list[str]], looks: bool
 ) -> dict[str, Any]:
     """What ``typeset.py`` prints of a source: ``error``, ``text``, ``looks``; files without a text are the agent's."""
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to compile it in")
-    clean = final.clean_machine()
     folder, name = posixpath.split(path)
     for old, new in given:
         text = text.replace(old, new)
-    for file, content in files.items():
-        if content:
-            clean.put(f"{folder}/{file}", content.encode())
-        else:
-            _copy(final.machine, clean, f"{folder}/{file}")
-    clean.put(path, text.encode())
-    clean.put("/tmp/typeset.py", TYPESET)
-    try:
-        done = clean.run(["python3", "-I", "/tmp/typeset.py", folder, name, str(int(looks))], timeout=TIMEOUT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that compiled {path} did not survive it: {error}") from error
-    if done.timed_out:
-        raise CheckFailed(f"{path} was not compiled within {TIMEOUT:g} s")
+    placed: dict[str, bytes | Path] = {
+        f"{folder}/{file}": content.encode() or _file(final.machine, f"{folder}/{file}")
+        for file, content in files.items()
+    }
+    placed |= {path: text.encode(), "/tmp/typeset.py": TYPESET}
+    argv = ["python3", "-I", "/tmp/typeset.py", folder, name, str(int(looks))]
+    _, done = run_clean(final, argv, placed, f"compile {path}", TIMEOUT)
     if done.returncode != 0:
         raise CheckFailed(f"{path} cannot be compiled: {done.stderr.decode(errors='replace')[-400:]}")
     made = parse_json(done.stdout.decode(errors="replace"), "what came of the document")
     return {**made, "text": plain(made["text"], case=True)}
 
 
-def _copy(machine: Machine, clean: Machine, path: str) -> None:
+def _file(machine: Machine, path: str) -> bytes:
     try:
-        clean.put(path, machine.get(path, limit=LIMIT))
+        return machine.get(path, limit=LIMIT)
     except GuestCallError as error:
         raise CheckFailed(f"{path}: {error}") from None
 

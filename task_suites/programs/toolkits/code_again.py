@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome
 from deskgym.envs.evaluation.readers.clean import ask_duckdb
+from deskgym.envs.evaluation.readers.clean_run import open_clean, run_in
 from deskgym.envs.evaluation.readers.compare import Rules, differences, listed
 from deskgym.envs.evaluation.readers.tables import Table
 from deskgym.envs.machines.base import CommandResult, Machine
@@ -31,13 +32,12 @@ class CodeAgain:
     """
 
     def __init__(self, final: FinalState, machine: Machine, folder: str, script: str) -> None:
-        if final.clean_machine is None:
-            raise RuntimeError("there is no second machine to run the code in")
         try:
             code = machine.get(f"{folder}/{script}", limit=LIMIT)
         except GuestCallError as error:
             raise CheckFailed(f"{folder}/{script}: {error}") from None
-        self._machine, self._folder, self._script = final.clean_machine(), folder, script
+        self._machine = open_clean(final, f"run {script}")
+        self._folder, self._script = folder, script
         self.put({script: code})
 
     def put(self, files: Mapping[str, bytes]) -> None:
@@ -50,14 +50,9 @@ class CodeAgain:
 
     def run(self, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None) -> CommandResult:
         """Run a command in the folder. Raises CheckFailed where it fails, takes too long or breaks the machine."""
-        try:
-            done = self._machine.run(list(argv), cwd=self._folder, env=env, timeout=timeout)
-        except MachineError as error:
-            if self._machine.alive:
-                raise
-            raise CheckFailed(f"the machine that ran {self._script} did not survive it: {error}") from error
-        if done.returncode or done.timed_out:
-            said = done.stderr.decode(errors="replace").strip()[-400:] or "it took too long"
+        done = run_in(self._machine, argv, f"run {self._script}", timeout, cwd=self._folder, env=env)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()[-400:]
             raise CheckFailed(f"{self._script} did not run through on other data: {said}")
         return done
 

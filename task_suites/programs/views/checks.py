@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
-from deskgym.envs.errors import MachineError, ServiceError
+from deskgym.envs.errors import ServiceError
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome
+from deskgym.envs.evaluation.readers.clean_run import open_clean, run_in
 from deskgym.envs.evaluation.readers.compare import Cell, Rules, differences, listed
 from deskgym.envs.evaluation.readers.files import parse_json
 from deskgym.envs.evaluation.readers.tables import Table, find_companion
@@ -58,23 +59,16 @@ def _over(final: FinalState, companion: str, view: str, tables: dict[str, list[l
         raise CheckFailed(f"{view}: {error}") from None
     if text is None:
         raise CheckFailed(f"there is no view {view}")
-    if final.clean_machine is None:
-        raise RuntimeError("there is no second machine to make the view in")
-    clean = final.clean_machine()
+    clean = open_clean(final, f"make {view}")
     start_warehouse(clean, tables)
     statements = f"CREATE VIEW {view} AS {text}\nSELECT coalesce(json_agg(v), '[]') FROM {view} v;"
     return _rows(clean, view, statements)
 
 
 def _rows(clean: Machine, view: str, statements: str) -> list[dict[str, Any]]:
-    try:
-        done = clean.run(_PSQL, stdin=statements.encode(), timeout=TIMEOUT, output_limit=LIMIT)
-    except MachineError as error:
-        if clean.alive:
-            raise
-        raise CheckFailed(f"the machine that made {view} did not survive it: {error}") from error
-    if done.returncode or done.timed_out:
-        why = done.stderr.decode(errors="replace").strip()[-400:] or "it took too long"
+    done = run_in(clean, _PSQL, f"make {view}", TIMEOUT, stdin=statements.encode(), output_limit=LIMIT)
+    if done.returncode:
+        why = done.stderr.decode(errors="replace").strip()[-400:]
         raise CheckFailed(f"{view} over other tables: {why}")
     found = parse_json(done.stdout.decode(errors="replace"), f"the rows of {view}")
     return [dict(row) for row in found]

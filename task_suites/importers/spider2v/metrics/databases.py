@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deskgym.envs.errors import GuestCallError, MachineError
+from deskgym.envs.errors import GuestCallError
 from deskgym.envs.evaluation.evaluator import CheckFailed
+from deskgym.envs.evaluation.readers.clean_run import surviving
 from deskgym.envs.evaluation.readers.databases import ask_sqlite
 from deskgym.envs.evaluation.readers.files import MAX_ROWS
 from deskgym.envs.extras import command_for
@@ -196,16 +197,13 @@ def _read_duckdb(judging: Judging, data: bytes, name: str, schema: str) -> Datab
 
 def _run(machine: Machine, kernel: Kernel, name: str) -> dict[str, Any]:
     try:
-        done = kernel.run(_DUCKDB, timeout=TIMEOUT)
-        if done.status != "ok" and "ModuleNotFoundError" in done.trace:
-            raise RuntimeError(f"DuckDB files are read with duckdb: {command_for('duckdb')}")
-        return dict(json.loads(kernel.get("answer.json", limit=ANSWER)))
+        with surviving(machine, f"read {name}"):
+            done = kernel.run(_DUCKDB, timeout=TIMEOUT)
+            if done.status != "ok" and "ModuleNotFoundError" in done.trace:
+                raise RuntimeError(f"DuckDB files are read with duckdb: {command_for('duckdb')}")
+            return dict(json.loads(kernel.get("answer.json", limit=ANSWER)))
     except (GuestCallError, ValueError, TypeError) as error:
         raise CheckFailed(f"{name}: it could not be read: {brief(str(error), 300)}") from None
-    except MachineError as error:
-        if machine.alive:
-            raise
-        raise CheckFailed(f"{name}: the machine that read it did not survive it: {error}") from error
 
 
 def _read_sqlite(judging: Judging, data: bytes, name: str, schema: str) -> Database:
