@@ -5,19 +5,15 @@ The database is a companion's, which the agent cannot forge, or an SQLite file t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from json import dumps
+from collections.abc import Mapping
 from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import ServiceError
-from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks.table import table
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome, Start, with_baseline
-from deskgym.envs.evaluation.readers.compare import Cell, Rules, listed, pair
+from deskgym.envs.evaluation.readers.changed_rows import NOW, Change, changed_rows, compared_key, judge_changes
+from deskgym.envs.evaluation.readers.compare import Cell
 from deskgym.envs.evaluation.readers.databases import Contents, ask_sqlite, read_contents, read_sqlite
 from deskgym.envs.evaluation.readers.files import LIMIT
 from deskgym.envs.evaluation.readers.table_source import TableSource
@@ -65,93 +61,6 @@ def sql(
     return table(final, source, rows, ordered=ordered, more=more, abs=abs, rel=rel, loose=loose)
 
 
-@dataclass(frozen=True)
-class Change:
-    """One row that must have changed. Exactly one of ``insert``, ``update`` and ``delete`` names its table.
-
-    Attributes:
-        insert: a new row.
-        update: a row of the same primary key with other values.
-        delete: a row that is no more.
-        row: the new values of some columns; an inserted row may have any in the others, an updated one its old ones.
-        where: old values of some columns of the updated or deleted row.
-        count: how many such rows.
-    """
-
-    insert: str = ""
-    update: str = ""
-    delete: str = ""
-    row: dict[str, Cell] = field(default_factory=dict)
-    where: dict[str, Cell] = field(default_factory=dict)
-    count: int = 1
-
-    @property
-    def kind(self) -> tuple[str, str]:
-        """What happens, and in which table."""
-        named = [(kind, name) for kind in ("insert", "update", "delete") if (name := getattr(self, kind))]
-        if len(named) != 1:
-            raise ValueError(f"a change has one of insert, update and delete, got {len(named)}")
-        return named[0]
-
-    def __str__(self) -> str:
-        parts = [" ".join(self.kind)]
-        for word, values in (("where", self.where), ("row", self.row)):
-            if values:
-                parts.append(f"{word} {shown({k: getattr(v, 'data', v) for k, v in values.items()}, 300)}")
-        return " ".join(parts)
-
-
-@dataclass(frozen=True)
-class Changed:
-    """A row that has changed: ``old`` is None where it was inserted, ``new`` where it was deleted."""
-
-    table: str
-    old: Mapping[str, Any] | None
-    new: Mapping[str, Any] | None
-
-    @property
-    def kind(self) -> tuple[str, str]:
-        """What happened, and in which table."""
-        return "insert" if self.old is None else "delete" if self.new is None else "update", self.table
-
-    @property
-    def columns(self) -> set[str]:
-        """Which values of an updated row are others."""
-        old, new = self.old or {}, self.new or {}
-        return {name for name in {*old, *new} if old.get(name) != new.get(name)}
-
-    def is_right(self, change: Change, ignored: Sequence[str]) -> bool:
-        """Whether it is what should have happened."""
-        if self.kind != change.kind:
-            return False
-        fits = Rules(rel=1e-9).fits
-        if self.old is not None and self.new is not None:
-            if any(name not in change.row and not _is_ignored(self.table, name, ignored) for name in self.columns):
-                return False
-        pairs = [(self.old, change.where), (self.new, change.row)]
-        return all(
-            row is not None and name in row and fits(row[name], right, True)
-            for row, wanted in pairs
-            for name, right in wanted.items()
-        )
-
-    def __str__(self) -> str:
-        old, new = self.old or {}, self.new or {}
-        if self.kind[0] == "update":
-            same = {name: value for name, value in old.items() if name not in self.columns}
-            changes = ", ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in sorted(self.columns))
-            return f"update {self.table} {changes} of {shown(same, 160)}"
-        return f"{' '.join(self.kind)} {shown(dict(new or old), 300)}"
-
-
-def _is_ignored(table: str, column: str, ignored: Sequence[str]) -> bool:
-    return any(fnmatchcase(f"{table}.{column}", pattern) for pattern in ignored)
-
-
-def _key(companion: str, path: str, database: str, ignore: list[str] | None) -> str:
-    return f"sql.diff:{companion}:{path}:{database}:{ignore or []}"
-
-
 def _read(start: Start, companion: str, path: str, database: str, ignore: list[str], limit: int) -> Contents:
     """The whole database. Raises CheckFailed where an agent's file cannot be read."""
     if not companion:
@@ -175,7 +84,9 @@ def _base(
     limit: int = LIMIT, **_: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """The database as the setup left it."""
-    return {_key(companion, path, database, ignore): _read(start, companion, path, database, ignore or [], limit)}
+    return {
+        compared_key(companion, path, database, ignore): _read(start, companion, path, database, ignore or [], limit)
+    }
 
 
 @with_baseline(_base)
@@ -211,54 +122,15 @@ def diff(
             ignore: [sessions, '*.updated_at']
         ```
     """
-    key = _key(companion, path, database, ignore)
+    key = compared_key(companion, path, database, ignore)
     base: Contents = final.baseline(key)
     try:
         now: Contents = final.read_once(
-            f"now:{key}", lambda _: _read(final, companion, path, database, ignore or [], limit)
+            f"{NOW}{key}", lambda _: _read(final, companion, path, database, ignore or [], limit)
         )
     except (ValueError, ServiceError) as error:  # it could be read at the start
         raise CheckFailed(f"{companion or path}: {error}") from None
-    done = [change for name in sorted({*base, *now}) for change in changed_rows(name, base, now, ignore or [])]
-    wanted = [change for change in changes for _ in range(change.count)]
-    spare, missing = pair(
-        list(range(len(done))), list(range(len(wanted))), lambda d, w: done[d].is_right(wanted[w], ignore or [])
-    )
-    lines = [f"this was not done: {wanted[k]}" for k in missing] + [f"this should not be: {done[k]}" for k in spare]
-    return not lines, f"{companion or path}: {listed(lines) or f'just the {len(wanted)} right changes'}"
-
-
-def changed_rows(name: str, base: Contents, now: Contents, ignore: Sequence[str]) -> list[Changed]:
-    """What is different in a table: by the primary key that it had at the start, or else by its whole rows.
-
-    A key that an agent has made, or under which a row of either has another one beside it, tells no rows apart.
-    """
-    old, new = (contents.get(name, {}).get("rows", []) for contents in (base, now))
-    keys = base.get(name, {}).get("key", [])
-
-    def bare(row: Mapping[str, Any]) -> str:
-        return dumps({k: v for k, v in row.items() if not _is_ignored(name, k, ignore)}, sort_keys=True)
-
-    before, after = ({dumps([row.get(key) for key in keys]): row for row in rows} for rows in (old, new))
-    if keys and len(before) == len(old) and len(after) == len(new):
-        changes = [Changed(name, before.get(k), after.get(k)) for k in {**before, **after}]
-        return [c for c in changes if c.old is None or c.new is None or bare(c.old) != bare(c.new)]
-    both = Counter(map(bare, old)) & Counter(map(bare, new))
-    return [
-        *(Changed(name, row, None) for row in _without(old, both.copy(), bare)),
-        *(Changed(name, None, row) for row in _without(new, both.copy(), bare)),
-    ]
-
-
-def _without(rows: list[dict[str, Any]], known: Counter[str], bare: Any) -> list[dict[str, Any]]:
-    """The rows that are not among the known ones, each counted."""
-    left = []
-    for row in rows:
-        if known[bare(row)] > 0:
-            known[bare(row)] -= 1
-        else:
-            left.append(row)
-    return left
+    return judge_changes(companion or path, changed_rows(base, now, ignore or []), changes, ignore or [])
 
 
 CHECKS: Mapping[str, CheckFunction] = {"sql": sql, "sql.diff": diff}

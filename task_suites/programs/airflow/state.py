@@ -11,6 +11,7 @@ from deskgym.envs.errors import ServiceError
 from deskgym.envs.evaluation.calls import shown
 from deskgym.envs.evaluation.checks import sql
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome, Start, with_baseline
+from deskgym.envs.evaluation.readers.changed_rows import Change
 from deskgym.envs.evaluation.readers.files import parse_json
 from deskgym.envs.provision.companions import Companion
 
@@ -40,7 +41,7 @@ def _take(start: Start, **_: Any) -> Mapping[str, Any]:
 @with_baseline(_take)
 def state(
     final: FinalState,
-    changes: list[sql.Change] | None = None,
+    changes: list[Change] | None = None,
     runs: list[Row] | None = None,
     cleared: list[Row] | None = None,
     marked: list[Row] | None = None,

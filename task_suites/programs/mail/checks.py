@@ -8,9 +8,8 @@ from typing import Any
 
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import ServiceError
-from deskgym.envs.evaluation.checks.sql import Change, changed_rows
 from deskgym.envs.evaluation.evaluator import CheckFailed, CheckFunction, Outcome, Start, with_baseline
-from deskgym.envs.evaluation.readers.compare import listed, pair
+from deskgym.envs.evaluation.readers.changed_rows import NOW, Change, changed_rows, judge_changes
 from deskgym.envs.evaluation.readers.databases import Contents
 from deskgym.envs.evaluation.readers.tables import find_companion
 from deskgym.task_suites.programs.mail.service import STATE
@@ -54,17 +53,12 @@ def diff(final: FinalState, changes: list[Change], ignore: list[str] | None = No
     """
     base: Contents = final.baseline("mail")
     try:
-        now = final.read_once("now:mail", lambda _: _read(final))
+        now = final.read_once(f"{NOW}mail", lambda _: _read(final))
     except (ValueError, ServiceError) as error:  # it could be read at the start
         raise CheckFailed(f"mail: {error}") from None
     ignored = ignore or []
-    done = [change for name in KEYS if name not in ignored for change in changed_rows(name, base, now, ignored)]
-    wanted = [change for change in changes for _ in range(change.count)]
-    spare, missing = pair(
-        list(range(len(done))), list(range(len(wanted))), lambda d, w: done[d].is_right(wanted[w], ignored)
-    )
-    lines = [f"this was not done: {wanted[k]}" for k in missing] + [f"this should not be: {done[k]}" for k in spare]
-    return not lines, f"mail: {listed(lines) or f'just the {len(wanted)} right changes'}"
+    kept, found = ({name: tables[name] for name in KEYS if name not in ignored} for tables in (base, now))
+    return judge_changes("mail", changed_rows(kept, found, ignored), changes, ignored)
 
 
 CHECKS: Mapping[str, CheckFunction] = {"mail.diff": diff}

@@ -12,8 +12,9 @@ from typing import Any
 from deskgym.envs.episode import FinalState
 from deskgym.envs.errors import ServiceError
 from deskgym.envs.evaluation.calls import shown
-from deskgym.envs.evaluation.checks.sql import Change, diff
+from deskgym.envs.evaluation.checks.sql import diff
 from deskgym.envs.evaluation.evaluator import CheckFailed, Outcome, Start, with_baseline
+from deskgym.envs.evaluation.readers.changed_rows import Change
 from deskgym.envs.evaluation.readers.files import read_text
 from deskgym.task_suites.programs.superset.service import DATABASE
 
