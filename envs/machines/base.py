@@ -100,9 +100,12 @@ class Snapshot:
     layers: tuple[str, ...] = ()
 
 
-def no_layers(kind: str) -> MachineError:
-    """What is raised where such a machine is asked for prepared layers and takes none."""
-    return MachineError(f"{kind!r} machines take no prepared layers yet: use machine='sandbox'", kind="not_supported")
+def no_layers(kind: str, layers: Sequence[str]) -> MachineError:
+    """What is raised where such a machine is asked for these prepared layers and takes none."""
+    return MachineError(
+        f"machine={kind!r} takes no prepared layers, and {', '.join(layers)} is asked for: use machine='sandbox'",
+        kind="not_supported",
+    )
 
 
 class Machine(ABC):
@@ -151,7 +154,7 @@ class Machine(ABC):
     def __init__(self, config: MachineConfig | None = None) -> None:
         self.config = config or MachineConfig()
         if self.config.layers and "layers" not in self.can:
-            raise no_layers(self.kind)
+            raise no_layers(self.kind, self.config.layers)
 
     @classmethod
     def variant(cls, options: Mapping[str, Any]) -> type[Machine]:

@@ -69,13 +69,14 @@ class MachineBuilder:
             wanted_layers, libraries = (*wanted_layers, needs.libraries), (needs.libraries.libraries,)
         if wanted_layers:
             if not takes_layers:
-                raise no_layers(self.kind)
+                raise no_layers(self.kind, [layer.name for layer in wanted_layers])
             layers = tuple(dict.fromkeys((*layers, *layer_paths(wanted_layers))))
         plugins = tuple(dict.fromkeys((*self.least.plugins, *needs.plugins)))
         session = {name: getattr(needs, name) for name in ("locale", "clock") if getattr(needs, name) is not None}
         if session and "session" not in self.build(self.least).can:
+            asked = " and ".join(f"{name}={value!r}" for name, value in session.items())
             raise MachineError(
-                f"machine={self.kind!r} cannot have a {' and a '.join(session)} of its own; the sandbox can",
+                f"the task needs {asked}, which machine={self.kind!r} cannot set: use machine='sandbox'",
                 "not_supported",
             )
         glx = self.least.glx or needs.glx
@@ -84,10 +85,11 @@ class MachineBuilder:
     def check_installed(self, needs: Needs) -> None:
         """Raise MachineError where a program of the task's is not installed where it would run."""
         if needs.packages and self._runs_host_programs and (missing := missing_packages(needs.packages)):
-            programs = ", ".join(needs.programs) or "a program of the task"
+            programs = f"the task uses {', '.join(needs.programs)}" if needs.programs else "the task uses programs"
             raise MachineError(
-                f"{programs} is not installed: the Debian package {', '.join(missing)} is not installed here; run "
-                f"`deskgym install` with the suite's name or folder, or `sudo apt-get install {' '.join(missing)}`",
+                f"{programs}, which machine={self.kind!r} takes from its host; these Debian packages are missing here: "
+                f"{', '.join(missing)}. Install them: `deskgym install SUITE`, with the suite's name or folder, or "
+                f"`sudo apt-get install {' '.join(missing)}`",
                 kind="not_installed",
             )
 

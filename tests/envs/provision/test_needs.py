@@ -110,7 +110,7 @@ def test_a_program_that_is_not_installed_is_said_before_a_machine_starts():
     needs = Needs(programs=("nosuch",), packages=("no-such-package-at-all",))
     with pytest.raises(
         MachineError,
-        match="nosuch is not installed.*no-such-package-at-all.*sudo apt-get install no-such-package-at-all",
+        match="uses nosuch, .*missing here: no-such-package-at-all. .*sudo apt-get install no-such-package-at-all",
     ) as error:
         builder.config(needs)
     assert error.value.lasting

@@ -142,7 +142,7 @@ def test_what_is_not_installed_is_said_before_a_machine_starts(my_tasks, capsys)
     discovery._load.cache_clear()
     discovery._from_folder.cache_clear()
     sys.modules.pop("deskgym_program_xquiz", None)
-    message = "xquiz is not installed: the Debian package no-such-package is not installed here; run `deskgym install`"
+    message = "uses xquiz, .*missing here: no-such-package. Install them: `deskgym install SUITE`"
     with pytest.raises(MachineError, match=message):
         gym.make("deskgym/Science-v0", suite=str(my_tasks))
     gym.make("deskgym/Science-v0", suite=str(my_tasks), machine="fake").close()
