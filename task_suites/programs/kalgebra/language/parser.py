@@ -10,14 +10,10 @@ The grammar was checked against the real ``calgebra``. What surprises a reader o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from deskgym.task_suites.programs.kalgebra.language.ast import (
-    BLOCKS,
-    OPERATOR_ARITY,
     Apply,
-    Block,
     Bounds,
     Call,
     Declaration,
@@ -27,11 +23,18 @@ from deskgym.task_suites.programs.kalgebra.language.ast import (
     Function,
     Name,
     Number,
-    Piecewise,
     Text,
-    child_expressions,
 )
 from deskgym.task_suites.programs.kalgebra.language.lexer import Token, tokenize
+from deskgym.task_suites.programs.kalgebra.language.nodes import (
+    Node,
+    Piece,
+    block,
+    check_depth,
+    integer,
+    operation,
+    whole,
+)
 
 MAX_LENGTH: Final = 4096
 """Longest accepted text, in characters."""
@@ -54,18 +57,6 @@ _INFIX: Final = {
 }
 _LAMBDA, _OTHERWISE, _QUESTION, _UNARY_MINUS, _SUPERSCRIPT, _PIPE = 1, 2, 3, 7, 9, 10
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """``condition ? value``, or ``? value`` when the condition is None: legal only inside piecewise."""
-
-    condition: Expression | None
-    value: Expression
-    at: int
-
-
-_Node = Expression | _Piece
 
 
 def parse(text: str, displayed: bool = False) -> Expression:
@@ -143,14 +134,14 @@ class _Parser:
             result = self._plain(0)
         if self._peek().kind != "end":
             raise self._unexpected("expected an operator or the end")
-        _check_depth(result)
+        check_depth(result, 2 * MAX_NESTING)
         return result
 
     def _plain(self, level: int) -> Expression:
         """An expression in a place where a loose ``condition ? value`` is not allowed."""
-        return _no_piece(self._expression(level))
+        return whole(self._expression(level))
 
-    def _expression(self, level: int) -> _Node:
+    def _expression(self, level: int) -> Node:
         self._depth += 1
         if self._depth > MAX_NESTING:
             raise ExpressionLimitError(f"more than {MAX_NESTING} levels of nesting at character {self._peek().at}")
@@ -160,36 +151,36 @@ class _Parser:
         self._depth -= 1
         return left
 
-    def _infix(self, left: _Node, level: int) -> _Node | None:
+    def _infix(self, left: Node, level: int) -> Node | None:
         token = self._peek()
         if token.kind == "superscript" and _SUPERSCRIPT > level:
             self._next()
-            exponent = Number(_integer(token.text.translate(_SUPERSCRIPTS), token.at))
-            return Apply("power", (_no_piece(left), exponent))
+            exponent = Number(integer(token.text.translate(_SUPERSCRIPTS), token.at))
+            return Apply("power", (whole(left), exponent))
         if token.kind != "op":
             return None
         if token.text == "?" and _QUESTION > level:
             self._next()
-            return _Piece(_no_piece(left), self._plain(_QUESTION), token.at)
+            return Piece(whole(left), self._plain(_QUESTION), token.at)
         if token.text == "|" and _PIPE > level:
             self._next()
-            return self._piped(_no_piece(left))
+            return self._piped(whole(left))
         operator, own_level = _INFIX.get(token.text, ("", 0))
         if own_level <= level:
             return None
         self._next()
-        first, second = _no_piece(left), self._plain(own_level)
+        first, second = whole(left), self._plain(own_level)
         # A long sum is one flat node, so that it does not count as deep nesting. Both are left folds.
         if operator in ("plus", "times") and isinstance(first, Apply) and first.operator == operator:
             return Apply(operator, (*first.arguments, second))
         return Apply(operator, (first, second))
 
-    def _operand(self) -> _Node:
+    def _operand(self) -> Node:
         token = self._peek()
         if self._accept("-"):
             return Apply("minus", (self._plain(_UNARY_MINUS),))
         if self._accept("?"):
-            return _Piece(None, self._plain(_OTHERWISE), token.at)
+            return Piece(None, self._plain(_OTHERWISE), token.at)
         parameters = self._lambda_parameters()
         if parameters:
             return Function(parameters, self._plain(_LAMBDA))
@@ -200,7 +191,7 @@ class _Parser:
             return self._subscripts(number)
         if token.kind == "name" and self._peek(1).kind in ("number", "text", "name"):
             self._next()
-            return self._apply(Name(token.text), (self._simple(),), None, token.at)
+            return operation(Name(token.text), (self._simple(),), None, token.at)
         if self._is_op("("):
             inner = self._parenthesised()
             if self._peek().kind in ("number", "text", "name"):
@@ -249,7 +240,7 @@ class _Parser:
         if token.kind == "name" and self._is_op("(", 1):
             self._next()
             arguments, bounds = self._arguments()
-            return self._subscripts(self._apply(Name(token.text), arguments, bounds, token.at))
+            return self._subscripts(operation(Name(token.text), arguments, bounds, token.at))
         return self._subscripts(self._simple())
 
     def _parenthesised(self) -> Expression:
@@ -280,7 +271,7 @@ class _Parser:
         if self._is_op("("):
             return Call(self._parenthesised(), (argument,))
         at = self._peek().at
-        return self._apply(Name(self._expect_name()), (argument,), None, at)
+        return operation(Name(self._expect_name()), (argument,), None, at)
 
     def _arguments(self) -> tuple[tuple[Expression, ...], Bounds | None]:
         self._expect("(")
@@ -312,90 +303,19 @@ class _Parser:
 
     def _block(self, name: Token) -> Expression:
         self._expect("{")
-        items: list[_Node] = []
+        items: list[Node] = []
         if not self._accept("}"):
             items.append(self._expression(0))
             while self._accept(","):
                 items.append(self._expression(0))
             self._expect("}")
-        if name.text == "piecewise":
-            return _piecewise(items, name.at)
-        if name.text not in BLOCKS:
-            raise ExpressionError(f"unknown container {name.text!r} at character {name.at}")
-        if not items and name.text != "list":
-            raise ExpressionError(f"a {name.text} needs at least one element, at character {name.at}")
-        plain = tuple(_no_piece(item) for item in items)
-        if name.text == "matrix" and not all(isinstance(row, Block) and row.kind == "matrixrow" for row in plain):
-            raise ExpressionError(f"a matrix holds matrixrow elements, at character {name.at}")
-        return Block(name.text, plain)
+        return block(name.text, items, name.at)
 
     def _number(self) -> Number:
         token = self._next()
         if token.text.isdigit() and not self._displayed:
-            return Number(_integer(token.text, token.at))
+            return Number(integer(token.text, token.at))
         value = float(token.text)
         if value in (float("inf"), float("-inf")):
             raise ExpressionError(f"the number {token.text} is too large, at character {token.at}")
         return Number(value)
-
-    @staticmethod
-    def _apply(function: Name, arguments: tuple[Expression, ...], bounds: Bounds | None, at: int) -> Expression:
-        operator = function.name
-        if operator not in OPERATOR_ARITY:
-            if bounds is not None:
-                raise ExpressionError(f"{operator} takes no bounds, at character {at}")
-            return Call(function, arguments)
-        least, most = OPERATOR_ARITY[operator]
-        if not least <= len(arguments) <= most:
-            wanted = str(least) if least == most else f"at least {least}"
-            raise ExpressionError(f"{operator} needs {wanted} argument(s), got {len(arguments)}, at character {at}")
-        ranged = bounds is not None and (bounds.lower is not None or bounds.domain is not None)
-        if operator in ("sum", "product", "forall", "exists"):
-            if not ranged:
-                raise ExpressionError(f"{operator} needs bounds such as x=1..5 or x@list{{1}}, at character {at}")
-        elif operator == "diff":
-            if bounds is None:
-                raise ExpressionError(f"diff needs a variable, as in diff(x^2:x), at character {at}")
-        elif bounds is not None:
-            raise ExpressionError(f"{operator} takes no bounds, at character {at}")
-        return Apply(operator, arguments, bounds)
-
-
-def _no_piece(node: _Node) -> Expression:
-    if isinstance(node, _Piece):
-        raise ExpressionError(f"'condition ? value' belongs inside piecewise{{...}}, at character {node.at}")
-    return node
-
-
-def _piecewise(items: list[_Node], at: int) -> Piecewise:
-    pieces: list[tuple[Expression, Expression]] = []
-    for index, item in enumerate(items):
-        if not isinstance(item, _Piece):
-            raise ExpressionError(f"element {index + 1} of piecewise has no '?', at character {at}")
-        if item.condition is not None:
-            pieces.append((item.condition, item.value))
-        elif index == len(items) - 1:
-            return Piecewise(tuple(pieces), item.value)
-        else:
-            raise ExpressionError(f"'? value' must come last in piecewise, at character {item.at}")
-    if not pieces:
-        raise ExpressionError(f"empty piecewise at character {at}")
-    return Piecewise(tuple(pieces), None)
-
-
-def _integer(digits: str, at: int) -> float:
-    # Analitza keeps an integer literal in a C int; 2147483648 is a syntax error there, 2147483648.0 is not.
-    if len(digits.lstrip("0")) > 10 or int(digits) > 2**31 - 1:
-        raise ExpressionError(f"the integer {digits[:20]} is over 2147483647, at character {at}")
-    return float(int(digits))
-
-
-def _check_depth(root: Expression) -> None:
-    """Left-associative chains (``1-1-1-...``) make deep trees without deep parsing."""
-    layer: list[Expression] = [root]
-    depth = 0
-    while layer:
-        depth += 1
-        if depth > 2 * MAX_NESTING:
-            raise ExpressionLimitError(f"more than {2 * MAX_NESTING} levels of nested operations")
-        layer = [child for node in layer for child in child_expressions(node)]
