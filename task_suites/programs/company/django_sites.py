@@ -11,15 +11,16 @@ from deskgym.envs.provision.tool_environments import ToolEnvironment
 
 USER = "www-data"
 _HERE = Path(__file__).parent
+COMMON_SETTINGS = _HERE / "site" / "common_settings.py"
+"""What Django sites import their usual settings from; it lies beside their own."""
 
 
 def django_site(name: str, folder: Path, port: int, ready: str, more: Sequence[Path] = ()) -> ServiceSpec:
     """The service of a program's folder.
 
-    The folder has ``requirements.txt``, and in ``site`` what is beside ``company.py`` (the entities), ``door.py`` and
-    ``schema.py`` in the companion: ``NAME_settings.py``, which takes its key from ``NAME_SECRET`` and keeps ``NAME.db``
-    in ``/var/lib/deskgym-NAME`` and sessions and uploads in ``episode`` below it, and ``seed.py``, which fills the
-    empty database.
+    The folder has ``requirements.txt``, and in ``site`` what is beside ``company.py`` (the entities), ``door.py``,
+    ``schema.py`` and ``common_settings.py`` in the companion: ``NAME_settings.py``, which imports the common settings
+    and those of ``kept_in_files("NAME")``, and ``seed.py``, which fills the empty database.
 
     Args:
         name: of the service and its layer.

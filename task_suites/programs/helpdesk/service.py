@@ -7,6 +7,7 @@ from pathlib import Path
 from deskgym.envs.provision.layers import LayerRecipe
 from deskgym.envs.provision.services import Daemon, Files, Postgresql, Ready, ServiceSpec
 from deskgym.envs.provision.tool_environments import ToolEnvironment
+from deskgym.task_suites.programs.company.django_sites import COMMON_SETTINGS
 from deskgym.task_suites.programs.postgresql.server import CLUSTER, SERVER, SOCKET, START, STOP
 
 HERE = Path(__file__).parent
@@ -33,7 +34,10 @@ COMPANY = LayerRecipe(
     {_AS_USER} {_PYTHON} {SITE}/seed.py
     {STOP} >/dev/null
     """,
-    files=tuple((f"{SITE}/{path.name}", path) for path in (HERE / "company.py", *sorted((HERE / "site").glob("*.py")))),
+    files=tuple(
+        (f"{SITE}/{path.name}", path)
+        for path in (HERE / "company.py", COMMON_SETTINGS, *sorted((HERE / "site").glob("*.py")))
+    ),
     bases=(CLUSTER, ENVIRONMENT),
     environment=_SETTINGS,
     user="guest",

@@ -1,6 +1,7 @@
 """The company's applications in a real sandbox: an agent finds no truth to forge, and no login outlives its episode."""
 
 import re
+import runpy
 from pathlib import Path
 
 import gymnasium as gym
@@ -10,6 +11,7 @@ import deskgym  # noqa: F401 - registers the ids
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.programs import load_program, toolkits
 from deskgym.task_suites.programs.company import entities
+from deskgym.task_suites.programs.company.django_sites import COMMON_SETTINGS
 from deskgym.task_suites.programs.company.program import TITLES
 from deskgym.task_suites.programs.erp import functions as erp
 from deskgym.task_suites.programs.forum import functions as forum
@@ -22,7 +24,7 @@ from deskgym.task_suites.programs.website import functions as website
 
 PROGRAMS = Path(toolkits.__file__).parents[1]
 DJANGO = ("shop", "forum", "website")
-COOKIE = re.compile(r'SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "(\w+)", "(\w+)"')
+SHARED = re.compile(r'^globals\(\)\.update\(kept_in_files\("(\w+)"\)\)$', re.MULTILINE)
 SAME = (
     ("shop/note", "shop/infeasible"), ("shop/price", "shop/infeasible_price"), ("forum/reply", "forum/infeasible"),
     ("tracker/comment", "tracker/infeasible"), ("website/remove", "website/infeasible"),
@@ -119,11 +121,28 @@ def test_what_tasks_ask_fits_the_data():
     assert sum(website.live_count(section, 3) for section in content.SECTIONS) == len(live)
 
 
-def test_ports_and_cookies_are_each_application_s_own():
+def test_ports_and_cookies_are_each_application_s_own(monkeypatch):
     services = {name: service(name) for name in TITLES}
     assert len({port for spec in services.values() for port in spec.ports}) == len(services)
-    cookies = {name: COOKIE.search((PROGRAMS / name / "site" / f"{name}_settings.py").read_text()) for name in DJANGO}
-    assert len({found.groups() for found in cookies.values()}) == len(DJANGO)
+    settings = runpy.run_path(str(COMMON_SETTINGS))
+    cookies = set()
+    for name in DJANGO:
+        (shared,) = SHARED.findall((PROGRAMS / name / "site" / f"{name}_settings.py").read_text())
+        monkeypatch.setenv(f"{name.upper()}_SECRET", f"key of {name}")
+        own = settings["kept_in_files"](shared)
+        data = {item.path for item in service(name).data}
+        assert own["SECRET_KEY"] == f"key of {name}"
+        assert data == {own["DATABASES"]["default"]["NAME"], own["SESSION_FILE_PATH"]}
+        cookies |= {own["SESSION_COOKIE_NAME"], own["CSRF_COOKIE_NAME"]}
+    assert len(cookies) == 2 * len(DJANGO)
+
+
+def test_a_site_has_its_own_context_processors_beside_the_usual_ones():
+    templates = runpy.run_path(str(COMMON_SETTINGS))["templates"]
+    (usual,), (more,), (loaded,) = templates(), templates("a.b"), templates(loaders=["c.d"])
+    assert usual["APP_DIRS"] and len(usual["OPTIONS"]["context_processors"]) == 3
+    assert more["OPTIONS"]["context_processors"] == [*usual["OPTIONS"]["context_processors"], "a.b"]
+    assert not loaded["APP_DIRS"] and loaded["OPTIONS"]["loaders"] == ["c.d"]  # Django refuses both together
 
 
 @pytest.mark.parametrize(("feasible", "infeasible"), SAME)
