@@ -46,8 +46,6 @@ class Plan:
 def play(arguments: argparse.Namespace) -> int:
     """Play the tasks without a fresh proof; 0 when everything is as it must be."""
     from deskgym.envs.errors import TaskError
-    from deskgym.task_suites.core.verify.attempts import problems_of
-    from deskgym.task_suites.core.verify.ledger import proof_of
 
     source, resets = tasks_of(arguments), arguments.resets or 3
     ledger = None if "#" in (arguments.task or "") else find_ledger(arguments, source)  # an instance has no proof
@@ -61,7 +59,7 @@ def play(arguments: argparse.Namespace) -> int:
         task = report.attempt.task
         reports[task].append(report)
         if ledger is not None and len(reports[task]) == len(plan.attempts[task]):
-            ledger.keep(task, None if problems_of(reports[task]) else proof_of(plan.inputs[task], reports[task]))
+            keep_proof(arguments, ledger, task, plan.inputs[task], reports[task])
 
     attempts = [attempt for each in plan.attempts.values() for attempt in each]
     flaky, broken_off = [], ""
@@ -88,6 +86,22 @@ def play(arguments: argparse.Namespace) -> int:
         if broken_off:
             print(f"FAILED {arguments.suite}: broken off: {broken_off}")
     return int(not ok)
+
+
+def keep_proof(
+    arguments: argparse.Namespace, ledger: Ledger, task: str, inputs: ProofInputs, reports: Sequence[AttemptReport]
+) -> None:
+    """Write a task's proof and its final states, or remove the proof where an attempt went wrong."""
+    from deskgym.cli.verify_states import States
+    from deskgym.task_suites.core.verify.attempts import problems_of
+    from deskgym.task_suites.core.verify.ledger import proof_of
+
+    if problems_of(reports):
+        ledger.keep(task, None)
+        return
+    ledger.keep(task, proof_of(inputs, reports))
+    if arguments.source is None:  # what is in a published benchmark's tasks is not ours to keep
+        States(ledger.path).keep_reports(task, reports)
 
 
 def _plan(arguments: argparse.Namespace, source: TaskSource, ledger: Ledger | None) -> Plan:

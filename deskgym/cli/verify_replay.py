@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.output import note, print_json, print_table
 from deskgym.cli.tasks import describe
-from deskgym.cli.verify_play import play_again, play_attempts, row_of
+from deskgym.cli.verify_play import keep_proof, play_again, play_attempts, row_of
 from deskgym.cli.verify_proofs import open_ledger, provable_tasks, same_but_for_suite
 
 if TYPE_CHECKING:
     from deskgym.task_suites.core.verify.attempts import AttemptReport
+    from deskgym.task_suites.core.verify.inputs import ProofInputs
+    from deskgym.task_suites.core.verify.ledger import Proof
     from deskgym.task_suites.core.verify.replays import Candidate, Replay, ReplayPlan
 
 SHOWN = 3
@@ -25,7 +27,12 @@ class _Suite:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
+        from deskgym.cli.verify_states import States
+
         self.source, self.ledger = open_ledger(arguments, "--replay")
+        self.states = States(self.ledger.path)
+        self.rescored: list[str] = []
+        self.problems: dict[str, Sequence[str]] = {}
         self.name = (arguments.suite, getattr(arguments, "interface", None) or "", arguments.source or "")
 
     def candidates(self, known: set[tuple[str, str]]) -> Iterator[Candidate]:
@@ -40,7 +47,32 @@ class _Suite:
             inputs = self.source.proof_inputs(task)
             if not proof.void(inputs):
                 known.add(place)
-                yield Candidate(self.name, task, proof, inputs.read())
+                yield Candidate(self.name, task, self._judged_again(task, proof, inputs), inputs.read())
+
+    def misjudged(self) -> Iterator[dict[str, Any]]:
+        """A row for each task whose kept states are judged otherwise than they must be."""
+        place = dict(zip(("suite", "interface", "source"), self.name, strict=True))
+        for task, problems in self.problems.items():
+            told = [f"a kept final state is judged otherwise: {problem}" for problem in problems]
+            yield {**place, "task": task, "ok": False, "problems": told, "seconds": 0.0, "attempts": [],
+                   "reasons": ["kept final states"]}  # fmt: skip
+
+    def _judged_again(self, task: str, proof: Proof, inputs: ProofInputs) -> Proof:
+        """A stale proof, made fresh where its kept states show all that has changed; else as it is."""
+        from deskgym.cli.verify_states import renewed, rescore
+
+        states = self.states.load(task) if proof.stale(inputs) else {}
+        if not states:
+            return proof
+        found = rescore(self.source, task, proof, inputs, states)
+        self.problems |= {task: found.problems} if found.problems else {}
+        if not found.fresh:
+            return proof
+        self.rescored.append(task)
+        fresh = renewed(proof, inputs)
+        if not self.arguments.plan:
+            self.ledger.keep(task, fresh)
+        return fresh
 
 
 def replay(arguments: argparse.Namespace) -> int:
@@ -61,7 +93,10 @@ def replay(arguments: argparse.Namespace) -> int:
     if arguments.plan:
         return _print_plan(arguments, plan, turn)
     note(f"{len(plan.replays)} replays in turn {turn}; the same ones without changes of the code: --turn {turn}")
-    rows: list[dict[str, Any]] = []
+    rescored = sum(len(suite.rescored) for suite in suites)
+    if rescored:
+        note(f"{rescored} stale proofs are fresh again: their kept final states are judged as before")
+    rows: list[dict[str, Any]] = [row for suite in suites for row in suite.misjudged()]
     flaky: list[str] = []
     for suite in suites:
         mine = [each for each in plan.replays if each.candidate.suite == suite.name]
@@ -74,8 +109,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 def _played(suite: _Suite, replays: Sequence[Replay]) -> tuple[list[dict[str, Any]], list[str]]:
     """Play a suite's replays, and keep their proofs: what each gave, and what passed only when it was played again."""
-    from deskgym.task_suites.core.verify.attempts import Attempt, attempts_of, problems_of
-    from deskgym.task_suites.core.verify.ledger import proof_of
+    from deskgym.task_suites.core.verify.attempts import Attempt, attempts_of
 
     arguments, reports = suite.arguments, defaultdict[str, list["AttemptReport"]](list)
     resets, seed = arguments.resets or 1, arguments.seed or 0
@@ -97,8 +131,7 @@ def _played(suite: _Suite, replays: Sequence[Replay]) -> tuple[list[dict[str, An
         task = report.attempt.task
         reports[task].append(report)
         if len(reports[task]) == counts[task]:
-            kept = None if problems_of(reports[task]) else proof_of(inputs[task], reports[task])
-            suite.ledger.keep(task, kept)
+            keep_proof(arguments, suite.ledger, task, inputs[task], reports[task])
 
     play_attempts(arguments, attempts, resets, seed, arguments.workers, keep)
     flaky = play_again(arguments, reports, resets, seed, keep) if arguments.retry else []

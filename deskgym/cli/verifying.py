@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deskgym.agents.base import EpisodeResult
 from deskgym.agents.loading import make_agent
 from deskgym.agents.rollout import rollout
+from deskgym.cli.verify_states import with_state
 from deskgym.task_suites.core.verify.attempts import SKIPPED, Attempt, AttemptReport
 from deskgym.workers import stream_jobs
 
@@ -78,7 +79,8 @@ def _play(env: gymnasium.Env[Any, Any], attempt: Attempt, seed: int) -> EpisodeR
             said = str(execution.get("stderr", "")).strip().rpartition("\n")[2][:300]
             failed.append(f"its program failed in step {step}: {said or f'exit status {status}'}")
 
-    result = rollout(env, make_agent(attempt.agent), seed=seed, options={"task": attempt.task}, on_step=look)
+    played = rollout(env, make_agent(attempt.agent), seed=seed, options={"task": attempt.task}, on_step=look)
+    result = with_state(played, env)
     if failed and result.score == 0 and attempt.agent.startswith("wrong:"):
         return replace(result, outcome="error", score=None, message=failed[0])
     return result

@@ -80,7 +80,8 @@ def test_a_changed_task_is_played_again_and_no_other(cli, folder):
     assert played(cli, folder) == ["sums/one"]
 
 
-CHECKS = """\
+PROGRAM = """\
+from deskgym.envs.evaluation.checks.answer import answered
 from deskgym.task_suites.core.program import Program
 
 
@@ -89,39 +90,44 @@ def twice(number: int) -> int:
     return 2 * number
 
 
-PROGRAM = Program(name="frotz", title="Frotz", functions={"frotz.twice": twice})
+def right(final, to: str) -> tuple[bool, str]:
+    said = answered(final)
+    return said == to, f"the answer is {said!r}"
+
+
+PROGRAM = Program(name="frotz", title="Frotz", functions={"frotz.twice": twice}, checks={"frotz.right": right})
 """
+RUN = (
+    "import sys; from deskgym.cli import main, verify_proofs; verify_proofs.KEPT_WITH['machine'] = 'fake'; "
+    "sys.exit(main())"
+)
 
 
 @pytest.fixture
-def program(folder, monkeypatch):
-    """A program of the user's whose function draws a parameter of both tasks: its file."""
+def program(folder):
+    """A program of the user's, with a function and a check of both tasks: its file."""
     file = folder / "programs" / "frotz" / "__init__.py"
     file.parent.mkdir(parents=True)
-    file.write_text(CHECKS)
+    file.write_text(PROGRAM)
     for path in folder.glob("*.yaml"):
-        path.write_text(
-            path.read_text().replace("sum: {formula: a + b}", "c: {frotz.twice: {number: 1}}\n  sum: {formula: a + b}")
-        )
+        text = path.read_text().replace("  sum:", "  c: {frotz.twice: {number: 1}}\n  sum:")
+        path.write_text(text.replace("\noracle:", '\n  - frotz.right: {to: "{sum}"}\noracle:'))
     return file
 
 
+def verify_in_a_process(folder, *options):
+    """Each process reads the code once."""
+    command = [sys.executable, "-c", RUN, "verify", str(folder), *FAKE, *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_a_changed_function_makes_proofs_stale_and_not_void(folder, program):
-    """In processes of their own: each reads the code once."""
-    run = partial(subprocess.run, capture_output=True, text=True)
-    script = (
-        "import sys; from deskgym.cli import main, verify_proofs; verify_proofs.KEPT_WITH['machine'] = 'fake'; "
-        "sys.exit(main())"
-    )
-
-    def verify(*options):
-        return run([sys.executable, "-c", script, "verify", str(folder), *FAKE, *options])
-
+    verify = partial(verify_in_a_process, folder)
     assert verify("--resets", "1").returncode == 0
     assert verify("--release").returncode == 0
-    program.write_text(CHECKS.replace("Twice.", "Another text.").replace("number: int", "number: float"))
+    program.write_text(PROGRAM.replace("Twice.", "Another text.").replace("number: int", "number: float"))
     assert "0 stale" in verify("--check").stdout
-    program.write_text(CHECKS.replace("2 * number", "number + number"))
+    program.write_text(PROGRAM.replace("2 * number", "number + number"))
     checked = verify("--check")
     assert checked.returncode == 0 and "2 of 2 tasks are proven, 2 stale" in checked.stdout
     assert "2 proofs are stale by deskgym_program_frotz:twice" in checked.stdout
@@ -137,6 +143,21 @@ def test_a_changed_function_makes_proofs_stale_and_not_void(folder, program):
     path.write_text(path.read_text().replace("abs: 0", "abs: 99"))
     failed = verify("--check")
     assert failed.returncode == 1 and "sums/one: its task file has changed" in failed.stdout
+
+
+def test_a_changed_check_is_judged_on_kept_final_states(folder, program):
+    verify = partial(verify_in_a_process, folder)
+    assert verify("--resets", "1").returncode == 0
+    assert len(list((folder / "states").iterdir())) == 2
+    program.write_text(PROGRAM.replace("said == to", "to == said"))
+    replayed = verify("--replay", "--shares", "1000000")
+    assert replayed.returncode == 0 and "2 stale proofs are fresh again" in replayed.stderr
+    assert "0 of 0 replays" in replayed.stdout
+    assert verify("--release").returncode == 0
+    program.write_text(PROGRAM.replace("said == to", "said != to"))
+    broken = verify("--replay", "--shares", "1000000")
+    assert broken.returncode == 1
+    assert "a kept final state is judged otherwise: oracle: score 0, must be 1" in broken.stdout
 
 
 def test_what_the_core_makes_of_a_file_counts(cli, folder, monkeypatch):

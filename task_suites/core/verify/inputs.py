@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -44,6 +44,8 @@ class ProofInputs:
         packages: Debian packages whose programs it uses.
         libraries: Python distributions that it uses in the machine.
         programs: names of what the platform must still play, such as the programs that it uses.
+        judging: those of the roots that judge the final state.
+        playing: those that bring it about.
     """
 
     data: Any
@@ -54,6 +56,8 @@ class ProofInputs:
     packages: Sequence[str] = ()
     libraries: Sequence[str] = ()
     programs: Sequence[str] = ()
+    judging: Sequence[str] = ()
+    playing: Sequence[str] = ()
 
     @cached_property
     def file(self) -> str:
@@ -79,6 +83,22 @@ class ProofInputs:
     def symbols(self) -> Mapping[str, str]:
         """The symbols that it reaches: the digest of each one's own text → its key."""
         return {self._index.symbol(key).digest: key for key in sorted(self.reached, reverse=True)}
+
+    @cached_property
+    def judging_only(self) -> frozenset[str]:
+        """The symbols that only judge: judging a kept final state shows what a change in them does."""
+        if not self.judging:
+            return frozenset()
+        played = self._index.reach(self.playing, self.without)
+        return frozenset(self._index.reach(self.judging, self.without)) - played
+
+    def was_carried_out(self, key: str, called: Set[str]) -> bool:
+        """Whether a symbol took part: it was called, or it is a constant or class of something that was."""
+        if key in called or any(method in called for method in self._index.symbol(key).methods.values()):
+            return True
+        if self._index.is_function(key):
+            return False
+        return any(key in self._index.symbol(each).references for each in called & self.reached)
 
     @property
     def _index(self) -> Index:
@@ -179,13 +199,19 @@ def _inputs(task: Task, data: Any, parts: Parts, programs: Sequence[str] = ()) -
         scopes += SERVICES
         for key in _OF_SERVICES:
             parts.key(key)
+    roots = parts.roots_in(frozenset(scopes))
+    judge = Parts()
+    judge.of(task.evaluator)
+    judging = judge.roots_in(frozenset(scopes))
     return ProofInputs(
         [data, parts.files],
         made,
-        parts.roots_in(frozenset(scopes)),
+        roots,
         frozenset(scopes),
         packages=sorted(needs.packages),
         programs=tuple(sorted({*needs.programs, *programs})),
+        judging=judging,
+        playing=[key for key in roots if key not in judging],
     )
 
 

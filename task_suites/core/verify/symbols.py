@@ -108,6 +108,12 @@ class Index:
         found = table.find(first, [])
         return [found.key] if found.key else []
 
+    def is_function(self, key: str) -> bool:
+        """Whether a symbol is a function or a method."""
+        module, _, name = key.partition(":")
+        table = self.module(module) if not key.startswith("data:") else None
+        return table is not None and table.is_function(name)
+
     def reach(self, roots: Iterable[str], without: tuple[str, ...] = ()) -> set[str]:
         """All symbols that those of ``roots`` lead to, themselves among them; all methods of root classes count.
 
@@ -355,6 +361,11 @@ class _Module:
         else:
             return Found(f"{module}:*")
         return Found(found.key, found.text, found.used + 1, found.is_error, found.is_text)
+
+    def is_function(self, name: str) -> bool:
+        """Whether a name is a function's, or ``Class.method``."""
+        first, dot, _ = name.partition(".")
+        return bool(dot) or any(isinstance(node, _FUNCTIONS) for node in self.bound.get(first, ()))
 
     def symbol(self, name: str) -> Symbol:
         """A symbol of this module."""
