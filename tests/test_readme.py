@@ -37,8 +37,8 @@ def test_every_command_is_in_the_list_of_commands():
 
 @pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
 def test_every_template_has_a_proof_in_the_repository(name):
-    ledger = (ROOT / "task_suites" / name / "proofs.jsonl").read_text()
-    assert {json.loads(line)["task"] for line in ledger.splitlines()} >= set(load_suite(name).ids())
+    rows = map(json.loads, (ROOT / "task_suites" / name / "proofs.jsonl").read_text().splitlines())
+    assert {row["task"] for row in rows if "task" in row} >= set(load_suite(name).ids())
 
 
 @pytest.mark.slow
