@@ -228,7 +228,7 @@ def test_a_new_suite_is_a_folder_and_one_entry_in_the_registry(tmp_path):
     assert run(str(copy / "deskgym" / "packages.py"), "quizzes").split() == ["xquiz-package"]
     assert "quizzes" in run("-m", "deskgym.cli", "tasks")
     listed = run("-m", "deskgym.cli", "tasks", "quizzes")
-    assert "hard" in listed and "xquiz/ask" in listed and "xquiz is not installed" in listed
+    assert "hard" in listed and "xquiz/ask" in listed and "xquiz-package" in listed
     assert "xquiz-package" in run("-m", "deskgym.cli", "install", "quizzes", "--dry-run")
     played = run("-m", "deskgym.cli", "run", "quizzes", "--machine", "fake", "--screen", "64x64", "--json")
     assert json.loads(played)["mean_score"] == 1.0
