@@ -177,14 +177,17 @@ def _done(screen: Screen, move: Move, params: Mapping[str, Any]) -> Bursts:
 
 
 def _find(screen: Screen, name: str, roles: Sequence[str]) -> Element:
-    """The element of that name: exactly, or as a part of its name; waits until it is there."""
+    """The element of that name: exactly, or as a part of its name; waits until it is there.
+
+    One that is enabled comes before others: Chromium's own button "Forward" is not a mail's.
+    """
     deadline = Deadline(_TIMEOUT)
     name = glob.escape(name)
     while True:
-        for wanted in (name, f"*{name}*"):
-            for role in roles or (None,):
-                if found := screen.find_all(role=role, name=wanted or None):
-                    return found[0]
+        places = [(role, wanted) for wanted in (name, f"*{name}*") for role in roles or (None,)]
+        found = [each for role, wanted in places for each in screen.find_all(role=role, name=wanted or None)]
+        if found:
+            return next((each for each in found if "enabled" in each.states), found[0])
         if deadline.over:
             raise SetupError(f"there is no {' or '.join(roles) or 'element'} {name!r} on the screen")
         with suppress(SetupError):  # waits for a change

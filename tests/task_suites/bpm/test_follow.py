@@ -1,8 +1,11 @@
 """Procedures that are carried out: what a step says to do, and what comes of it on a fake screen."""
 
+from fnmatch import fnmatchcase
+
 import pytest
 
 from deskgym.envs.action.actions import Action
+from deskgym.envs.observation.elements import Element
 from deskgym.task_suites.bpm.follow import MOST_MOVES, NotUnderstood, follow, moves_of
 
 
@@ -82,3 +85,15 @@ def test_who_finds_nothing_or_an_unknown_parameter_gives_up_there(monkeypatch):
     monkeypatch.setattr("deskgym.task_suites.bpm.follow._TIMEOUT", 0.05)
     assert [action.verb for action in played('1. Press Tab.\n2. Click "A".\n3. Press Tab.')] == ["press", "done"]
     assert [action.verb for action in played("1. Press Tab.\n2. Type {who}.", {"n": 1})] == ["press", "done"]
+
+
+def test_what_is_enabled_comes_before_what_is_not():
+    back = Element(0, 0, 10, 10, "push button", "Forward")
+    letter = Element(100, 0, 10, 10, "push button", "* Forward", states=frozenset({"enabled"}))
+
+    class Mail(Keyboard):
+        def find_all(self, *, role, name):
+            return [each for each in (back, letter) if each.role == role and fnmatchcase(each.name, name)]
+
+    (click,) = next(follow('1. Click on the button "Forward".', {})(Mail()))
+    assert (click.x, click.y) == letter.center
