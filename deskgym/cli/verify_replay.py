@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deskgym.cli.output import note, print_json, print_table
@@ -57,11 +58,20 @@ class _Suite:
             yield {**place, "task": task, "ok": False, "problems": told, "seconds": 0.0, "attempts": [],
                    "reasons": ["kept final states"]}  # fmt: skip
 
+    def _drawn_again(self, task: str, proof: Proof, inputs: ProofInputs) -> Proof:
+        """A fresh proof; where other code draws the same instance, it says so: nobody needs to draw it once more."""
+        known = replace(proof, drawing=inputs.drawing or None)
+        if known != proof and not self.arguments.plan:
+            self.ledger.keep(task, known)
+        return known
+
     def _judged_again(self, task: str, proof: Proof, inputs: ProofInputs) -> Proof:
         """A stale proof, made fresh where its kept states show all that has changed; else as it is."""
         from deskgym.cli.verify_states import renewed, rescore
 
-        states = self.states.load(task) if proof.stale(inputs) else {}
+        if not proof.stale(inputs):
+            return self._drawn_again(task, proof, inputs)
+        states = self.states.load(task)
         if not states:
             return proof
         found = rescore(self.source, task, proof, inputs, states)

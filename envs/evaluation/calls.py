@@ -218,7 +218,7 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
     Raises:
         CallMistakes: it does not fit.
     """
-    if value is UNKNOWN:
+    if value is UNKNOWN or annotation is Any:
         return value
     if annotation in converters:
         return converters[annotation](value)
@@ -240,6 +240,8 @@ def convert(value: Any, annotation: Any, converters: Mapping[Any, Convert]) -> A
         pairs = list(enumerate(zip(listed, items, strict=True)))
         return _gather(pairs, lambda pair: convert(pair[0], pair[1], converters), tuple)
     if origin in (list, Sequence) and (listed := _listed(value)) is not None and items:
+        if items[0] is Any:
+            return list(listed)
         return _gather(list(enumerate(listed)), lambda item: convert(item, items[0], converters), list)
     if origin in (dict, Mapping) and isinstance(value, Mapping) and items:
         if items[0] is str and (odd := [key for key in value if not isinstance(key, str)]):

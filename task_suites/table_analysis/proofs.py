@@ -12,7 +12,8 @@ from deskgym.task_suites.table_analysis import host_run
 from deskgym.task_suites.table_analysis.dialogue import say
 from deskgym.task_suites.table_analysis.dialogue_file import DialogueFile, fill
 from deskgym.task_suites.table_analysis.domains import Domain
-from deskgym.task_suites.table_analysis.sampling import Place, SampledDialogue
+from deskgym.task_suites.table_analysis.prepared import PreparedTurn, prepare_turns
+from deskgym.task_suites.table_analysis.sampling import Place, SampledDialogue, sample_dialogue, sample_turn
 from deskgym.task_suites.table_analysis.task import AnalysisTask
 from deskgym.task_suites.table_analysis.turns import LETTERS
 from deskgym.task_suites.table_analysis.wrong_codes import OTHERS, differ
@@ -26,6 +27,10 @@ READING = (
     f"{HERE}.users_openai:",
 )
 """What reads dialogue files counts by its result, the data; and no proof asks a language model."""
+_DRAWING = ("choices:", "code_names:", "domains.", "domains:", "host_run:", "prepared:", "private.", "private:",
+            "sampling:", "wrong_codes:")  # fmt: skip
+DRAWING = tuple(f"{HERE}.{name}" for name in _DRAWING)
+"""What draws and prepares a turn counts by its result, the first instance."""
 LIBRARIES = ("matplotlib", "numpy", "pandas", "scikit-learn")
 NOT_COMPARED = ("plot", "function", "model")
 """Result types that are not compared on the host: whether another parameter gives another result is not known."""
@@ -34,26 +39,48 @@ _LABELS = ("set_", "legend", "title", "xlabel", "ylabel", "tight_layout", "grid"
 Script = Callable[[Any], Iterator[str]]
 
 
-def inputs_of(file: DialogueFile, place: Place | None, domain: Domain) -> ProofInputs:
-    """What the proof of a turn depends on: the dialogue up to it, the domain, and what plays and judges it.
+def inputs_of(
+    file: DialogueFile, place: Place | None, domain: Domain, first: Callable[[], AnalysisTask]
+) -> ProofInputs:
+    """What the proof of a turn depends on: the dialogue up to it, the domain, and what draws, plays and judges it.
 
-    The private libraries count for private modes only. The whole dialogue (``place`` is None) depends on all turns.
+    Args:
+        file: the dialogue.
+        place: of the turn; None for the whole dialogue, which depends on all turns.
+        domain: of its tables.
+        first: gives the first instance.
     """
     data = given(file)
     turns = data["turns"] if place is None else data["turns"][: place.turn + 1]
     data["turns"] = [{key: value for key, value in turn.items() if value and key not in NO_PART} for turn in turns]
     parts = Parts()
     made = {"place": parts.of(place), "tables": parts.of(domain)}
-    for kind in (AnalysisTask, SampledDialogue):
-        parts.of(kind)
+    parts.of(AnalysisTask)
+    drawers = Parts()
+    for each in (SampledDialogue, PreparedTurn, sample_turn, sample_dialogue, prepare_turns):
+        drawers.of(each)
     return ProofInputs(
         [data, parts.files],
         made,
         parts.roots_in(frozenset(SCOPES)),
-        without=(*READING, *_not_reached(file, place)),
+        without=(*READING, *DRAWING, *_not_reached(file, place)),
         libraries=LIBRARIES,
         programs=(f"table_analysis {'private' if _private(place) else 'normal'}",),
+        drawers=drawers.roots_in(frozenset(SCOPES)),
+        draw=lambda: _drawn(first()),
     )
+
+
+def _drawn(task: AnalysisTask) -> Any:
+    return Parts().of([task.instruction, *map(_prepared, task.prepared)])
+
+
+def _prepared(prepared: PreparedTurn) -> list[Any]:
+    library = prepared.library
+    return [
+        prepared.turn, prepared.history, prepared.code, dict(prepared.wrong), prepared.cells, prepared.reference_cells,
+        prepared.preload, library and library.source, sorted(prepared.files(reference=True)),
+    ]  # fmt: skip
 
 
 def _private(place: Place | None) -> bool:
@@ -63,15 +90,11 @@ def _private(place: Place | None) -> bool:
 def _not_reached(file: DialogueFile, place: Place | None) -> Iterator[str]:
     """What a turn does not get to, by its mode and by the types of its results: beginnings of keys."""
     yield f"{COMPARATORS}.paper:"
-    if not _private(place):
-        yield from (f"{HERE}.private.", f"{HERE}.private:")
     if place is None:
         return
     turn = file.turns[place.turn]
     if turn.choice:
-        yield from (f"{COMPARATORS}.", f"{HERE}.wrong_codes:")
-    else:
-        yield f"{HERE}.choices:"
+        yield f"{COMPARATORS}."
     if place.action != "clarification":
         yield f"{HERE}.users:"
     kinds = set(turn.result.values())

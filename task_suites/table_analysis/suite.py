@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -132,7 +133,7 @@ class TableAnalysisSuite(SeededTasks["AnalysisTask"]):
         from deskgym.task_suites.table_analysis.proofs import inputs_of
 
         file, place = self.templates[task_id]
-        return inputs_of(file, place, self.domains[file.domain])
+        return inputs_of(file, place, self.domains[file.domain], partial(self.get, task_id))
 
     def mutants(self, task: AnalysisTask) -> Mapping[str, Callable[[Any], Iterator[str]]]:
         """Changed references of an instance by name; none of them may earn the reward."""

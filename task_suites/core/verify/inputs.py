@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 SCOPES: tuple[str, ...] = ("deskgym.task_suites", "deskgym.envs.evaluation")
 """What is followed of deskgym: what tasks are made of and judged by. The rest is the platform, see ``platform``."""
 SERVICES = ("deskgym.envs.provision", "deskgym.envs.guest.companion")
-"""What is followed beside it for a task with services: it rolls their data back, and reads the truth in them."""
-_OF_SERVICES = ("deskgym.envs.provision.companion_keeper:*", "deskgym.envs.guest.companion.methods:*")
+"""What is followed beside it for a task with services, as far as its checks and hooks lead there."""
 NO_PART = ("equivalent_mutants", "gui", "title", "tags", "difficulty", "source", "licence")
 """Keys of a task file that no proof depends on."""
 
@@ -46,6 +45,8 @@ class ProofInputs:
         programs: names of what the platform must still play, such as the programs that it uses.
         judging: those of the roots that judge the final state.
         playing: those that bring it about.
+        drawers: keys of the symbols that draw the instance, where they count by their result.
+        draw: gives the instance that they draw; JSON-able.
     """
 
     data: Any
@@ -58,6 +59,8 @@ class ProofInputs:
     programs: Sequence[str] = ()
     judging: Sequence[str] = ()
     playing: Sequence[str] = ()
+    drawers: Sequence[str] = ()
+    draw: Callable[[], Any] | None = None
 
     @cached_property
     def file(self) -> str:
@@ -68,6 +71,16 @@ class ProofInputs:
     def result(self) -> str:
         """A digest of what is made of the file."""
         return _digest(self.made)
+
+    @cached_property
+    def drawing(self) -> str:
+        """A digest of the symbols that draw the instance; "" where they do not count by their result."""
+        return self._index.digest(self.drawers, self._index.reach(self.drawers)) if self.drawers else ""
+
+    @cached_property
+    def drawn(self) -> str:
+        """A digest of the instance that is drawn; it takes time, and is asked for where ``drawing`` has changed."""
+        return _digest(self.draw()) if self.draw else ""
 
     @cached_property
     def reached(self) -> frozenset[str]:
@@ -106,7 +119,7 @@ class ProofInputs:
 
     def read(self) -> ProofInputs:
         """These inputs, their digests taken now: what is changed later does not count."""
-        _ = self.file, self.result, self.code, self.symbols
+        _ = self.file, self.result, self.drawing, self.code, self.symbols
         return self
 
     @cached_property
@@ -197,8 +210,6 @@ def _inputs(task: Task, data: Any, parts: Parts, programs: Sequence[str] = ()) -
     scopes = (*SCOPES, *parts.packages)
     if needs.services:
         scopes += SERVICES
-        for key in _OF_SERVICES:
-            parts.key(key)
     roots = parts.roots_in(frozenset(scopes))
     judge = Parts()
     judge.of(task.evaluator)

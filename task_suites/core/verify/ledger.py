@@ -63,6 +63,8 @@ class Proof:
         steps: the most that the oracle took in an episode, its DONE among them; None in proofs that were played before
             this was counted.
         seconds: what one episode per attempt took, all attempts together; None as for ``steps``.
+        drawing: digest of what draws the instance, where that counts by its result.
+        drawn: digest of the instance that it drew.
         mutants: how many mutants of the oracle earned 0 or a part, all but those that the task file names as
             equivalent; None where not all were played.
     """
@@ -82,6 +84,8 @@ class Proof:
     versions: Mapping[str, str] = field(default_factory=dict)
     steps: int | None = None
     seconds: float | None = None
+    drawing: str | None = None
+    drawn: str | None = None
     mutants: int | None = None
 
     def void(self, inputs: ProofInputs) -> str:
@@ -92,7 +96,7 @@ class Proof:
         """What has changed since, or ""."""
         if self.file != inputs.file:
             return self.void(inputs)
-        if self.made != inputs.result:
+        if self._made_otherwise(inputs):
             return "what is made of its task file has changed"
         return "the code that it uses has changed" if self.code != inputs.code else ""
 
@@ -105,9 +109,18 @@ class Proof:
         if not self.stale(inputs):
             return []
         found = {key for symbol, key in inputs.symbols.items() if symbol not in self._known}
-        if self.made != inputs.result:
+        if self._made_otherwise(inputs):
             found.add(MADE)
         return sorted(found) or [FEWER]
+
+    def _made_otherwise(self, inputs: ProofInputs) -> bool:
+        if self.made != inputs.result:
+            return True
+        return (self.drawing or "") != inputs.drawing and (self.drawn or "") != inputs.drawn
+
+    def same_as(self, other: Proof) -> bool:
+        """Whether both were played with the same task and code."""
+        return all(getattr(self, name) == getattr(other, name) for name in ("file", "made", "code", "drawn"))
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -133,6 +146,8 @@ def proof_of(inputs: ProofInputs, reports: Sequence[AttemptReport]) -> Proof:
         made=inputs.result,
         code=inputs.code,
         symbols="".join(sorted(inputs.symbols)),
+        drawing=inputs.drawing or None,
+        drawn=inputs.drawn or None,
         platform=platform(),
         oracle=1.0,
         noop=0.0,
@@ -175,9 +190,11 @@ class Ledger:
         with self._locked():
             self.proofs = self._read()
             old = self.proofs.pop(task, None)
-            if proof and old and (old.file, old.made, old.code) == (proof.file, proof.made, proof.code):
+            if proof and old and old.same_as(proof):
                 kept = max(old, proof, key=lambda each: each.resets)
-                proof = replace(kept, mutants=old.mutants, platform=proof.platform, seconds=proof.seconds)
+                proof = replace(
+                    kept, mutants=old.mutants, platform=proof.platform, seconds=proof.seconds, drawing=proof.drawing
+                )
             if proof or old:
                 self._write({**self.proofs, **({task: proof} if proof else {})})
 

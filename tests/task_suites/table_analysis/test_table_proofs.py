@@ -4,6 +4,7 @@ import pytest
 from shop_domain import DOMAINS, FOLDER
 
 from deskgym.task_suites import load_suite
+from deskgym.task_suites.table_analysis.prepared import PreparedTurn
 from deskgym.task_suites.table_analysis.suite import TableAnalysisSuite
 
 
@@ -34,22 +35,19 @@ def modules(suite, name):
     return {key.partition(":")[0] for key in suite.proof_inputs(name).reached if not key.startswith("data:")}
 
 
-def test_private_libraries_count_for_private_turns_and_a_domain_for_its_own():
+def test_what_draws_and_prepares_a_turn_counts_by_its_result(monkeypatch):
     suite = load_suite("table_analysis")
-    normal, private = (modules(suite, f"wines/giulia/{mode}/candidates") for mode in ("normal", "private"))
-    assert f"{PACKAGE}.private.library" in private - normal
-    assert f"{PACKAGE}.domains.wines" in normal and f"{PACKAGE}.domains.loans" not in normal
-    assert f"{PACKAGE}.judging" in normal
-    assert {f"{PACKAGE}.guest.results.taking", f"{PACKAGE}.guest.comparators.comparing"} <= normal
-
-
-def test_the_words_of_private_libraries_count_for_private_turns():
-    suite = load_suite("table_analysis")
-    data = [
-        {key for key in suite.proof_inputs(f"wines/giulia/{mode}/candidates").reached if "/private/" in key}
-        for mode in ("normal", "private")
-    ]
-    assert not data[0] and any(key.endswith(".yaml") for key in data[1])
+    task = "wines/giulia/private/candidates"
+    inputs = suite.proof_inputs(task)
+    assert {f"{PACKAGE}.judging", f"{PACKAGE}.guest.results.taking", f"{PACKAGE}.guest.comparators.comparing"} <= {
+        key.partition(":")[0] for key in inputs.reached
+    }
+    drawing = (f"{PACKAGE}.{name}" for name in ("private", "domains", "sampling", "prepared"))
+    assert not [key for key in inputs.reached if key.startswith(tuple(drawing))]
+    assert inputs.drawing == suite.proof_inputs("wines/giulia/normal/candidates").drawing
+    assert inputs.drawn == load_suite("table_analysis").proof_inputs(task).drawn
+    monkeypatch.setattr(PreparedTurn, "preload", ("sklearn",))
+    assert inputs.drawn != load_suite("table_analysis").proof_inputs(task).drawn
 
 
 def test_what_compares_figures_counts_for_turns_with_a_figure_alone():

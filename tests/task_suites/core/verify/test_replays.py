@@ -17,8 +17,9 @@ class Inputs(ProofInputs):
 
     def __init__(self, symbols, programs):
         self.__dict__.update(
-            file="file", result="made", code=" ".join(sorted(symbols)), symbols=symbols, programs=programs
-        )
+            file="file", result="made", code=" ".join(sorted(symbols)), symbols=symbols, programs=programs, drawing="",
+            drawn="",
+        )  # fmt: skip
 
 
 def candidate(task, symbols, known="", program="p", **more):
@@ -82,6 +83,16 @@ def test_a_symbol_that_is_gone_makes_stale_too():
     user = Candidate(("s", "", ""), "t", gone, Inputs({"aaaa": "m:f"}, ("p",)))
     plan = planned([user])
     assert tasks(plan) == ["t"] and list(plan.changed) == ["something that is no longer reached (s::)"]
+
+
+@pytest.mark.parametrize(
+    ("drawing", "drawn", "stale"), [("old", None, False), ("new", "first", False), ("new", "other", True)]
+)
+def test_an_instance_is_drawn_again_where_other_code_draws_it(drawing, drawn, stale):
+    user = candidate("t", {"aaaa": "m:f"}, "aaaa", drawing="old", drawn="first")
+    user.inputs.__dict__.update(drawing=drawing, drawn=drawn)
+    assert bool(user.changed) == stale
+    assert user.changed == (["what is made of task files (s::)"] if stale else [])
 
 
 def test_another_platform_is_played_with_one_task_of_each_program():
