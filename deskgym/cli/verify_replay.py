@@ -100,13 +100,13 @@ def replay(arguments: argparse.Namespace) -> int:
         turn=turn,
         seconds=60.0 * arguments.workers * (MINUTES if arguments.minutes is None else arguments.minutes),
     )
+    rows: list[dict[str, Any]] = [row for suite in suites for row in suite.misjudged()]
     if arguments.plan:
-        return _print_plan(arguments, plan, turn)
+        return _print_plan(arguments, plan, turn, rows)
     note(f"{len(plan.replays)} replays in turn {turn}; the same ones without changes of the code: --turn {turn}")
     rescored = sum(len(suite.rescored) for suite in suites)
     if rescored:
         note(f"{rescored} stale proofs are fresh again: their kept final states are judged as before")
-    rows: list[dict[str, Any]] = [row for suite in suites for row in suite.misjudged()]
     flaky: list[str] = []
     for suite in suites:
         mine = [each for each in plan.replays if each.candidate.suite == suite.name]
@@ -153,7 +153,7 @@ def _played(suite: _Suite, replays: Sequence[Replay]) -> tuple[list[dict[str, An
     return [{**place, **row, "reasons": why[row["task"]]} for row in rows], flaky
 
 
-def _print_plan(arguments: argparse.Namespace, plan: ReplayPlan, turn: int) -> int:
+def _print_plan(arguments: argparse.Namespace, plan: ReplayPlan, turn: int, misjudged: Sequence[dict[str, Any]]) -> int:
     if arguments.json:
         replays = [
             {
@@ -164,13 +164,14 @@ def _print_plan(arguments: argparse.Namespace, plan: ReplayPlan, turn: int) -> i
             }
             for each in plan.replays
         ]
-        print_json({**_stale(plan, turn), "replays": replays})
+        print_json({**_stale(plan, turn), "replays": replays, "misjudged": list(misjudged)})
         return 0
     rows = [
         (" ".join(filter(None, each.candidate.suite)), each.candidate.task, f"{each.candidate.seconds:.0f}", _why(each))
         for each in plan.replays
     ]
     print_table(f"{len(rows)} replays in turn {turn}", ("suite", "task", "seconds", "why"), rows)
+    _print_failed(misjudged)
     _print_stale(plan)
     return 0
 
@@ -182,9 +183,7 @@ def _print_rows(
     if arguments.json:
         print_json({"ok": not failed, **_stale(plan, turn), "tasks": rows, "flaky": flaky})
         return int(bool(failed))
-    for row in failed:
-        for problem in row["problems"]:
-            print(f"FAILED {row['suite']} {row['task']}: {problem} (played for {', '.join(row['reasons'][:SHOWN])})")
+    _print_failed(failed)
     _print_stale(plan)
     changed = sum(any(":" in reason for reason in row["reasons"]) for row in rows)
     print(
@@ -192,6 +191,12 @@ def _print_rows(
         f"changed code; {plan.stale} proofs were stale before"
     )
     return int(bool(failed))
+
+
+def _print_failed(rows: Sequence[dict[str, Any]]) -> None:
+    for row in rows:
+        for problem in row["problems"]:
+            print(f"FAILED {row['suite']} {row['task']}: {problem} (played for {', '.join(row['reasons'][:SHOWN])})")
 
 
 def _stale(plan: ReplayPlan, turn: int) -> dict[str, Any]:
