@@ -8,7 +8,8 @@ import pytest
 
 from deskgym.task_suites import load_suite
 from deskgym.task_suites.core.verify import modules
-from deskgym.task_suites.core.verify.normal_form import Found, normal_form
+from deskgym.task_suites.core.verify.names import Found
+from deskgym.task_suites.core.verify.normal_form import normal_form
 from deskgym.task_suites.core.verify.symbols import Index
 
 CHECKS = '''\
