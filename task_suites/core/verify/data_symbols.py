@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 
-from deskgym.task_suites.core.verify.modules import LEDGER, MAX_DATA, OWN_PROOFS
+from deskgym.task_suites.core.verify.modules import LEDGER, MAX_DATA, OWN_PROOFS, ROOT
 from deskgym.task_suites.core.verify.names import Finds, Found
 from deskgym.task_suites.core.verify.normal_form import normal_form
 from deskgym.task_suites.core.verify.symbol import Symbol
 
 
+def data_key(path: Path) -> str:
+    """The key of a data file or folder: its place in the package, or its path."""
+    return f"data:{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}"
+
+
 def data_symbol(key: str) -> Symbol:
     """A data file, or the data files of a folder. Ledgers and folders of tasks, which have proofs, are none."""
-    path = Path(key.removeprefix("data:"))
+    path = ROOT / key.removeprefix("data:")
     if path.is_file():
         return Symbol(key, _content(path))
     parts = [
@@ -26,7 +31,7 @@ def data_symbol(key: str) -> Symbol:
         and not (entry.is_dir() and (entry / "__init__.py").is_file() and (path / "__init__.py").is_file())
         and entry.suffix != ".pyc"
     ]
-    return Symbol(key, "\n".join(entry.name for entry in parts), tuple(f"data:{entry}" for entry in parts))
+    return Symbol(key, "\n".join(entry.name for entry in parts), tuple(map(data_key, parts)))
 
 
 def _content(path: Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from deskgym.envs.episode import needs_of
 from deskgym.envs.machines.packages import package_versions
+from deskgym.task_suites.core.verify.data_symbols import data_key
 from deskgym.task_suites.core.verify.modules import OWN_PROOFS, called_from_outside, unresolved
 from deskgym.task_suites.core.verify.symbols import Index
 
@@ -299,7 +300,7 @@ class Parts:
     def _file(self, path: Path) -> Any:
         place = unresolved(path)
         if place is not None and path.exists() and not {*place.parts} & OWN_PROOFS:
-            return self.key(f"data:{place}")
+            return self.key(data_key(place))
         if path.is_dir():
             return {item.name: self._file(item) for item in sorted(path.iterdir())}
         # of a file that is not there the name alone: the folder is that of whoever has the copy

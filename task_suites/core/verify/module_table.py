@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deskgym.task_suites.core.verify.data_symbols import data_key
 from deskgym.task_suites.core.verify.file_paths import FilePaths
 from deskgym.task_suites.core.verify.modules import module_at, module_path
 from deskgym.task_suites.core.verify.names import Finds, Found
@@ -112,7 +113,7 @@ class ModuleTable:
         below = path.relative_to(self.file.parent).parts if path.is_relative_to(self.file.parent) else ()
         if len(below) > 1 and not (self.file.parent / below[0] / "__init__.py").exists():
             path = self.file.parent / below[0]
-        return f"data:{path}" if path.exists() else ""
+        return data_key(path) if path.exists() else ""
 
     def path(self, node: ast.expr) -> Path | None:
         """The path that an expression made of ``__file__`` means."""
