@@ -233,14 +233,14 @@ class Hunt:
         return found
 
     def _replays(self, mistake: Break, checkout: Checkout) -> tuple[list[Replay], list[dict[str, Any]]]:
-        """What CI replays because of a break, not anyway or for other reasons; and tasks whose kept states fail."""
+        """What CI replays because of a break, not for other reasons alone; and tasks whose kept states fail."""
         if self._options.named:
             suite, _, task = mistake.named.partition(":")
             return [Replay(suite, task)], []
         known = {replay.key: replay.reasons for replay in self.planned}
         plan, misjudged = checkout.plan()
         if not self._options.all_planned:
-            plan = [replay for replay in plan if known.get(replay.key) != replay.reasons]
+            plan = [each for each in plan if known.get(each.key) != each.reasons or mistake.target in each.reasons]
         return plan, misjudged
 
     def _test(self, mistake: Break, checkout: Checkout, found: Found) -> None:
