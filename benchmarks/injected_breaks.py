@@ -126,7 +126,7 @@ class Checkout:
 
     def plan(self) -> tuple[list[Replay], list[dict[str, Any]]]:
         """What CI would replay, in its order, and the tasks whose kept states fail. Raises RunError, TimeoutError."""
-        status, output, errors = self._run(["verify", "--replay", "--plan", "--json"], PLAN_SECONDS)
+        status, output, errors = self._run(["verify", "--replay", "--plan", "--json", "--workers", "2"], PLAN_SECONDS)
         names = set(Replay.__dataclass_fields__)
         try:
             told = json.loads(output)
