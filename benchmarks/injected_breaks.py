@@ -50,13 +50,13 @@ class Replay:
 
     suite: str
     task: str
-    source: str | None = None
-    interface: str | None = None
+    source: str = ""
+    interface: str = ""
     reasons: tuple[str, ...] = ()
     seconds: float | None = None
 
     @property
-    def key(self) -> tuple[str | None, ...]:
+    def key(self) -> tuple[str, ...]:
         """What tells it from others."""
         return self.suite, self.source, self.interface, self.task
 
@@ -65,8 +65,8 @@ class Replay:
 
     def argv(self) -> list[str]:
         """The arguments of deskgym that play all of its attempts once."""
-        chosen = [] if self.source is None else ["--source", self.source]
-        chosen += [] if self.interface in (None, "any") else ["--interface", str(self.interface)]
+        chosen = ["--source", self.source] if self.source else []
+        chosen += ["--interface", self.interface] if self.interface else []
         return ["verify", self.suite, *chosen, "--task", self.task, "--all", "--resets", "1", "--json"]
 
 
@@ -151,10 +151,10 @@ class Checkout:
             said = errors.strip().rpartition("\n")[2] or f"exit status {status}"
         raise RunError(f"{replay} was not played: {said}")
 
-    def test(self, chosen: str) -> tuple[str, str]:
-        """The first of these tests, a folder or one of them, that fails, and how; ("", ""). Raises TimeoutError."""
+    def test(self, *chosen: str) -> tuple[str, str]:
+        """The first of these tests, folders or files, that fails, and how; ("", ""). Raises TimeoutError."""
         options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
-        _, output, _ = self._run([*options, chosen], self.play_seconds, module="pytest")
+        _, output, _ = self._run([*options, *chosen], self.play_seconds, module="pytest")
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)(?: - (.*))?$", output, re.M)
         return (failed[1], failed[2] or "") if failed else ("", "")
 
@@ -203,7 +203,7 @@ class Hunt:
         self._options, self._folder, self._deadline = options, folder, deadline
         self._sound = self._checkout("sound")
         self.planned = [] if options.named else self._sound.plan()[0]
-        self._fine: dict[tuple[str | None, ...], str] = {}
+        self._fine: dict[tuple[str, ...], str] = {}
 
     def _checkout(self, name: str) -> Checkout:
         return Checkout(self._folder / name, self._deadline, 60.0 * self._options.play_minutes)
@@ -245,9 +245,9 @@ class Hunt:
 
     def _test(self, mistake: Break, checkout: Checkout, found: Found) -> None:
         """Run the tests beside a break. Raises TimeoutError."""
-        folder = mistake.tests(checkout.folder)
+        files = mistake.tests(checkout.folder)
         began = time.monotonic()
-        test, problem = checkout.test(folder) if folder else ("", "")
+        test, problem = checkout.test(*files) if files else ("", "")
         found.seconds = round(found.seconds + time.monotonic() - began, 1)
         if test and self._options.confirm and self._sound.test(test)[0]:
             found.fails_anyway.append(test)

@@ -56,12 +56,15 @@ class Break:
                 return path
         raise BreakError(f"{self.name}: there is no module {module} (target {self.target})")
 
-    def tests(self, root: Path) -> str:
-        """The folder with the tests of the target's module, or of the next package above that has one; or ""."""
+    def tests(self, root: Path) -> list[str]:
+        """The tests beside the target: of a program the files that name it, else the folder of the module's package."""
         parts = ["tests", *self.target.partition(":")[0].split(".")[1:]]
+        program = parts[3] if parts[1:3] == ["task_suites", "programs"] else ""
         while len(parts) > DEPTH and not (root / Path(*parts)).is_dir():
             parts.pop()
-        return str(Path(*parts)) if (root / Path(*parts)).is_dir() else ""
+        folder = root / Path(*parts)
+        files = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
+        return [str(file.relative_to(root)) for file in files if program in file.read_text()]
 
     def changed(self, source: str) -> str:
         """The module's source with the mistake in it. Raises BreakError where it does not fit."""

@@ -28,6 +28,12 @@ def normalised(source):
     return ast.dump(tree)
 
 
+def test_a_replay_is_played_by_a_command():
+    argv = Replay("science", "a", interface="gui").argv()
+    assert argv[:6] == ["verify", "science", "--interface", "gui", "--task", "a"]
+    assert Replay("bpm", "a").argv()[:4] == ["verify", "bpm", "--task", "a"]
+
+
 def test_there_are_thirty_of_all_kinds():
     assert len(BREAKS) == 30 and len({each.name for each in BREAKS}) == 30
     counts = Counter(each.kind for each in BREAKS)
@@ -100,7 +106,7 @@ def test_a_copy_has_the_links_and_what_is_not_committed(tmp_path):
     assert not (target / "b.pyc").exists()
 
 
-TOLD = {"suite": "science", "source": None, "interface": "any", "task": "a", "reasons": ["x"], "seconds": 2.0}
+TOLD = {"suite": "science", "source": "", "interface": "gui", "task": "a", "reasons": ["x"], "seconds": 2.0}
 COMMAND = """
 import json, os, sys
 broken = {old!r} not in open("src/deskgym/task_suites/programs/toolkits/qt.py").read()
@@ -142,9 +148,9 @@ def test_what_the_break_adds_is_played_until_it_is_found(scripted, capsys):
     status, data = scripted("good", "always", "bad", "more")
     (found,) = data["breaks"]
     assert status == 0 and data["planned_anyway"] == 1
-    assert (found["outcome"], found["task"]) == ("found", "science:any:bad")
+    assert (found["outcome"], found["task"]) == ("found", "science:gui:bad")
     assert (found["replays"], found["played"], found["estimated"]) == (4, 3, 8.0)
-    assert found["fails_anyway"] == ["science:any:always"]
+    assert found["fails_anyway"] == ["science:gui:always"]
     assert "1 of 1 breaks are found" in capsys.readouterr().out
 
 
