@@ -109,8 +109,10 @@ class _Writer:
         if isinstance(value, list):
             self.out.append("[")
             for item in value:
+                written = len(self.out)
                 self._value(item)
-                self.out.append(",")
+                if len(self.out) > written:
+                    self.out.append(",")
             self.out.append("]")
         elif isinstance(value, ast.stmt):
             self.statement(value)

@@ -132,6 +132,10 @@ def test_methods_count_where_something_calls_them(package):
     "pairs",
     [
         [('"""Whether it is right."""', '"""Something else."""')],
+        [('    """Whether it is right."""\n', "")],
+        [("def _half(number):\n", 'def _half(number):\n    """Half of it."""\n    logging.info("halved")\n')],
+        [('    return total == words.COUNT, f"the total is {total}"',
+          '    told = f"the total is {total}"\n    return total == words.COUNT, told')],
         [("limit: int = 3", "limit: float = 3")],
         [("-> tuple[bool, str]:", "->  tuple[bool, str]:  # a comment")],
         [("is more than", "exceeds")],
