@@ -23,8 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deskgym.envs.guest.config import GuestConfig, Listening
+from deskgym.envs.guest.killing import kill_all
 from deskgym.envs.guest.places import Place
-from deskgym.envs.guest.processes import PR_SET_PDEATHSIG, kill_all, members, prctl
+from deskgym.envs.guest.process_table import members
+from deskgym.envs.guest.processes import PR_SET_PDEATHSIG, prctl
 from deskgym.envs.guest.protocol import HEADER, VERSION, pack, unpack
 
 FIRST_FRAME = 4096  # bytes that the first request may have

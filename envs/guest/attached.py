@@ -10,7 +10,7 @@ from dbus_fast import Variant
 from deskgym.envs.guest.accessibility.bus import AccessibilityLost, Bus, CallFailed
 from deskgym.envs.guest.desktop import DEADLINE, Desktop, owned
 from deskgym.envs.guest.errors import DisplayLost, StartFailed
-from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.process_table import process_table
 from deskgym.envs.guest.services import first_line
 
 _RELEASE = 1.0  # seconds for letting go of what is held, at the end

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import Collector, Reaper, kill_job, members, spawn, system_user
+from deskgym.envs.guest.killing import kill_job
+from deskgym.envs.guest.process_table import members
+from deskgym.envs.guest.processes import Collector, Reaper, spawn, system_user
 
 OUTPUT_CEILING = 6 << 20
 """Most bytes of stdout and of stderr that an answer can carry."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import StartFailed
-from deskgym.envs.guest.processes import Reaper, process_table, uid_of
+from deskgym.envs.guest.process_table import process_table, uid_of
+from deskgym.envs.guest.processes import Reaper
 from deskgym.envs.guest.services import Service, first_line
 from deskgym.envs.guest.undumpable import make_undumpable
 from deskgym.envs.guest.x11.boxes import Box, added, around

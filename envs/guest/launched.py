@@ -6,7 +6,8 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from deskgym.envs.guest.processes import Reaper, Seen, has_code_of, has_mark, is_traced, process_table
+from deskgym.envs.guest.process_table import Seen, has_code_of, has_mark, is_traced, process_table
+from deskgym.envs.guest.processes import Reaper
 
 
 class Family:

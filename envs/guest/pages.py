@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.process_table import process_table
 from deskgym.envs.guest.requests import Requests
 from deskgym.envs.guest.settling import SettlePolicy
 

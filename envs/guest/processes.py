@@ -1,8 +1,7 @@
-"""Starts, watches and ends processes inside the machine.
+"""Starts processes inside the machine, and collects them and what they write.
 
 The guest is PID 1 of its machine, or a subreaper on the host, so whatever loses its parent becomes its child: one
-place calls ``waitpid`` for all of them. A job that must end is found by descent, by session, and by a mark in its
-environment, so that leaving the process group or becoming a daemon does not save it.
+place calls ``waitpid`` for all of them.
 """
 
 from __future__ import annotations
@@ -11,13 +10,9 @@ import asyncio
 import contextlib
 import ctypes
 import os
-import re
 import resource
 import signal
-import stat
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.landlock import enter_own_domain
@@ -241,182 +236,3 @@ class Collector:
             self.closed = True
             self._loop.remove_reader(self._fd)
             os.close(self._fd)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One line of the process table; with its number, ``started`` (clock ticks since boot) names a process for ever.
-
-    ``stack`` is where its stack begins, which is drawn anew whenever it becomes another program; 0 if that is not told.
-    """
-
-    pid: int
-    parent: int
-    group: int
-    session: int
-    state: str
-    started: int
-    stack: int
-
-
-def process_table() -> Iterator[Seen]:
-    """All processes that /proc shows."""
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        parent, group, session, started, stack = (int(fields[place]) for place in (1, 2, 3, 19, 25))
-        yield Seen(int(name), parent, group, session, fields[0].decode(), started, stack)
-
-
-def has_mark(pid: int, mark: bytes) -> bool:
-    """Whether a process was started with ``mark`` (``NAME=value``) in its environment."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return mark in file.read().split(b"\0")
-    except OSError:
-        return False
-
-
-def uid_of(pid: int) -> int | None:
-    """Whose process it is; None when it is gone. The owner of its folder in /proc is another one as it likes."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return next((int(line.split()[1]) for line in file if line.startswith(b"Uid:")), None)
-    except OSError:
-        return None
-
-
-def is_traced(pid: int) -> bool:
-    """Whether a debugger holds the process."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return b"\nTracerPid:\t0\n" not in file.read()
-    except OSError:
-        return False
-
-
-def has_code_of(pid: int, uid: int) -> bool:
-    """Whether a process has mapped code from a file that a user may change, or that is no more.
-
-    What is compiled while it runs lies in no file, or in one of memory, which has no name to load it by.
-    """
-    try:
-        with open(f"/proc/{pid}/maps", "rb") as file:
-            paths = set(_CODE.findall(file.read()))
-        return any(_is_changed_by(path, uid) for path in paths if not path.startswith(b"/memfd:"))
-    except OSError:
-        return True  # the file is no more, or the process is not
-
-
-_CODE = re.compile(rb"^\S+ ..x\S* \S+ \S+ \S+ +(/.*)$", re.MULTILINE)
-
-
-def _is_changed_by(path: bytes, uid: int) -> bool:
-    status = os.stat(path)
-    return status.st_uid == uid or bool(status.st_mode & stat.S_IWOTH)
-
-
-def has_job(pid: int) -> bool:
-    """Whether a process was started by a command, a launch or a code action."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return any(entry.startswith(b"DESKGYM_JOB=") for entry in file.read().split(b"\0"))
-    except OSError:
-        return False
-
-
-def members(root: int, mark: bytes = b"") -> set[int]:
-    """The living processes of a job, this process and PID 1 never among them.
-
-    Args:
-        root: pid of its first process, which led a session: it, its session and its descendants belong to the job.
-        mark: so do all that have this in their environment, and their descendants.
-    """
-    table = [seen for seen in process_table() if seen.state not in "ZX"]
-    safe = {1, os.getpid()}
-    found = {
-        seen.pid
-        for seen in table
-        if seen.pid not in safe and (root in (seen.pid, seen.session) or (mark and has_mark(seen.pid, mark)))
-    }
-    while True:
-        more = {
-            s.pid for s in table if (s.parent in found or s.parent == root) and s.pid not in found and s.pid not in safe
-        }
-        if not more:
-            return found
-        found |= more
-
-
-def kill_all(find: Callable[[], set[int]], patience: float = 1.0) -> None:
-    """SIGKILL whatever ``find`` returns until it finds nothing more: a fork may be faster than one look."""
-    end = time.monotonic() + patience
-    while (found := find()) and time.monotonic() < end:
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that none forks while others die
-            for pid in found:
-                try:
-                    os.kill(pid, number)
-                except (ProcessLookupError, PermissionError):
-                    pass
-
-
-def kill_job(config: GuestConfig, find: Callable[[], set[int]]) -> None:
-    """End what ``find`` returns. Where the agent has a user of its own, all that runs as it is frozen meanwhile.
-
-    Signalling a whole user is one step for the kernel, so that not even a fork bomb is faster.
-    """
-    if config.uid is None:
-        kill_all(find)
-        return
-    signal_agent(config, signal.SIGSTOP)
-    try:
-        kill_all(find)
-    finally:
-        signal_agent(config, signal.SIGCONT)
-
-
-def signal_agent(config: GuestConfig, number: int) -> None:
-    """Send a signal to all processes of the agent's user in one step: not even a fork bomb is faster."""
-    uid, gid = config.owner
-    _signal_all(uid, gid, uid + 1, number)
-
-
-def kill_user(config: GuestConfig, name: str, patience: float = 5.0) -> None:
-    """SIGKILL all processes of a system user, and wait until they are gone.
-
-    Raises:
-        LookupError: there is no such user.
-        PermissionError: the guest has no users of its own.
-    """
-    if config.uid is None:
-        raise PermissionError(1, f"no other users here, so no {name}")
-    uid, gid, _ = system_user(name)
-    end = time.monotonic() + patience
-    while True:
-        _signal_all(uid, gid, config.uid + 1, signal.SIGKILL)
-        if not any(uid_of(seen.pid) == uid for seen in process_table() if seen.state not in "ZX"):
-            return
-        if time.monotonic() > end:
-            raise TimeoutError(f"processes of {name} are still there {patience:g} s after they were killed")
-        time.sleep(0.005)
-
-
-def _signal_all(uid: int, gid: int, nobody: int, number: int) -> None:
-    """Signal all that a user may signal.
-
-    The process that does it has that user's rights, but is of ``nobody``, so that none of them can stop it.
-    """
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setresgid(gid, gid, gid)
-            os.setresuid(nobody, uid, nobody)
-            os.kill(-1, number)  # all but the caller
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)

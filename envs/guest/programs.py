@@ -11,8 +11,10 @@ from deskgym.envs.guest.commands import Commands
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import LaunchFailed
+from deskgym.envs.guest.killing import kill_job
 from deskgym.envs.guest.launched import Family, LaunchedPrograms
-from deskgym.envs.guest.processes import Collector, Reaper, has_job, has_mark, kill_job, process_table, spawn, uid_of
+from deskgym.envs.guest.process_table import has_job, has_mark, process_table, uid_of
+from deskgym.envs.guest.processes import Collector, Reaper, spawn
 from deskgym.envs.guest.readiness import Conditions, wait_until_ready
 from deskgym.envs.guest.undumpable import make_undumpable
 

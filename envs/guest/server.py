@@ -20,9 +20,11 @@ from deskgym.envs.guest.config import GuestConfig, Listening, parse_arguments
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.errors import DisplayLost
 from deskgym.envs.guest.files import Files
+from deskgym.envs.guest.killing import kill_all
 from deskgym.envs.guest.launched import Family
 from deskgym.envs.guest.new_calls import refuse_new_calls, refuse_rights
-from deskgym.envs.guest.processes import PR_SET_CHILD_SUBREAPER, Reaper, kill_all, members, prctl
+from deskgym.envs.guest.process_table import members
+from deskgym.envs.guest.processes import PR_SET_CHILD_SUBREAPER, Reaper, prctl
 from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.protocol import VERSION
 from deskgym.envs.guest.restored import wake

@@ -24,7 +24,7 @@ from Xlib.ext import xtest
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.desktop import Desktop
 from deskgym.envs.guest.kernel.cleanup import clear_ipc
-from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.process_table import process_table
 from deskgym.envs.guest.programs import Programs
 from deskgym.envs.guest.recovery import Recovery
 from deskgym.envs.guest.x11 import devices

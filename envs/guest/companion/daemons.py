@@ -10,7 +10,9 @@ from typing import Any
 
 from deskgym.envs.guest.commands import Commands
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import Reaper, kill_all, members
+from deskgym.envs.guest.killing import kill_all
+from deskgym.envs.guest.process_table import members
+from deskgym.envs.guest.processes import Reaper
 from deskgym.envs.guest.services import Service
 
 POLL = 0.01

@@ -13,7 +13,8 @@ from deskgym.envs.guest.companion.daemons import Daemons
 from deskgym.envs.guest.companion.http import ask
 from deskgym.envs.guest.companion.link import Link
 from deskgym.envs.guest.config import GuestConfig
-from deskgym.envs.guest.processes import Reaper, kill_user
+from deskgym.envs.guest.killing import kill_user
+from deskgym.envs.guest.processes import Reaper
 
 BASE = "/var/lib/deskgym-base"
 """Where a companion with users of its own keeps the frozen data."""

@@ -11,7 +11,9 @@ from deskgym.envs.guest.commands import OUTPUT_CEILING
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.executor import action
 from deskgym.envs.guest.executor.forks import Forks
-from deskgym.envs.guest.processes import Collector, Reaper, kill_all, kill_job, members
+from deskgym.envs.guest.killing import kill_all, kill_job
+from deskgym.envs.guest.process_table import members
+from deskgym.envs.guest.processes import Collector, Reaper
 from deskgym.envs.guest.step import CodeRequest
 
 _numbers = itertools.count(1)

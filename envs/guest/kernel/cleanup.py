@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import KernelFailed
-from deskgym.envs.guest.processes import process_table, uid_of
+from deskgym.envs.guest.process_table import process_table, uid_of
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock", "/var/crash", "/run/screen")
 """Where anybody may make files; ``tests/envs/guest/kernel/test_kernel_sandbox.py`` looks for others."""

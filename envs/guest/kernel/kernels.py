@@ -26,7 +26,8 @@ from deskgym.envs.guest.executor.forks import Forks
 from deskgym.envs.guest.kernel.cleanup import SessionCleanup, strangers
 from deskgym.envs.guest.kernel.process import preload, run_kernel
 from deskgym.envs.guest.kernel.session import Session
-from deskgym.envs.guest.processes import Collector, Reaper, kill_all
+from deskgym.envs.guest.killing import kill_all
+from deskgym.envs.guest.processes import Collector, Reaper
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 ENDING = 1.0  # seconds that a process which was killed may take

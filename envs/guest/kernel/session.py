@@ -14,7 +14,8 @@ from deskgym.envs.guest.config import GuestConfig
 from deskgym.envs.guest.errors import KernelFailed
 from deskgym.envs.guest.executor.forks import Forks
 from deskgym.envs.guest.kernel.cleanup import processes_of, strangers
-from deskgym.envs.guest.processes import kill_all, members, signal_agent
+from deskgym.envs.guest.killing import kill_all, signal_agent
+from deskgym.envs.guest.process_table import members
 from deskgym.envs.guest.protocol import unpack_flat
 
 GRACE = 1.0

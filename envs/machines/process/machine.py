@@ -16,7 +16,8 @@ from pathlib import Path
 from deskgym.envs.displays.x11 import X11Display
 from deskgym.envs.errors import DeskgymError, MachineError
 from deskgym.envs.guest.client import GuestClient
-from deskgym.envs.guest.processes import has_mark, kill_all, process_table
+from deskgym.envs.guest.killing import kill_all
+from deskgym.envs.guest.process_table import has_mark, process_table
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime
 from deskgym.envs.machines.kernels import close_kernels

@@ -5,7 +5,7 @@ import pytest
 
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestCallError, MachineError
-from deskgym.envs.guest.processes import members
+from deskgym.envs.guest.process_table import members
 from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from deskgym.envs.errors import GuestCallError, GuestLost
-from deskgym.envs.guest.processes import has_mark, process_table
+from deskgym.envs.guest.process_table import has_mark, process_table
 from deskgym.envs.machines.base import MachineConfig
 from deskgym.envs.machines.process.machine import ProcessMachine
 

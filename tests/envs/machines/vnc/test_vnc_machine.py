@@ -14,7 +14,7 @@ from vnc_desktops import VncDesktop, wait_for
 import deskgym  # noqa: F401  (registers the ids)
 from deskgym.envs.displays.base import SettlePolicy
 from deskgym.envs.errors import GuestLost, MachineError
-from deskgym.envs.guest.processes import process_table
+from deskgym.envs.guest.process_table import process_table
 from deskgym.envs.guest.protocol import HEADER, pack
 from deskgym.envs.guest.step import CodeRequest
 from deskgym.envs.machines import create_machine
