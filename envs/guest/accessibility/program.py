@@ -211,3 +211,12 @@ class Program:
         self.stop()
         if self.introduction is not None:
             self.introduction.cancel()
+
+
+async def all_done(programs: list[Program], until: float) -> None:
+    """Wait until the readings of all are complete, or for ``until``."""
+    waits = [asyncio.ensure_future(program.done.wait()) for program in programs if not program.done.is_set()]
+    if waits:
+        _, late = await asyncio.wait(waits, timeout=max(until - time.monotonic(), 0.001))
+        for wait in late:
+            wait.cancel()

@@ -17,9 +17,10 @@ from typing import Literal
 
 from deskgym.envs.guest.accessibility.actions import Hands, split_ref, within
 from deskgym.envs.guest.accessibility.bus import BUS, AccessibilityLost, Bus, CallFailed
+from deskgym.envs.guest.accessibility.events import EVENTS, INTERFACES
 from deskgym.envs.guest.accessibility.following import Following
 from deskgym.envs.guest.accessibility.node import MOST, ROLES, Elements, Node, Rect, add_rows, place
-from deskgym.envs.guest.accessibility.program import Application, Program
+from deskgym.envs.guest.accessibility.program import Application, Program, all_done
 from deskgym.envs.guest.accessibility.search import (
     App,
     Tree,
@@ -43,15 +44,6 @@ _PATIENCE = 0.02  # seconds for a program that was hung at the last read
 _FOLLOWING = 2.0  # seconds that a reading between steps may take
 _EMPTY = 3  # readings in a row that told of nothing, after which a program is asked but not waited for
 _SILENT = 0.3  # seconds after which a wait looks for itself though no event has come
-
-_EVENTS = (
-    "object:children-changed", "object:state-changed", "object:property-change", "object:bounds-changed",
-    "object:text-changed", "object:visible-data-changed", "object:selection-changed",
-    "object:active-descendant-changed", "object:model-changed", "object:row-inserted", "object:row-deleted",
-    "object:row-reordered", "object:column-inserted", "object:column-deleted", "window:", "document:",
-)  # fmt: skip
-"""What the registry is told that somebody listens to: programs send nothing else."""
-_INTERFACES = ("Object", "Window", "Document")
 
 
 class AccessibilityReader(Hands):
@@ -100,9 +92,9 @@ class AccessibilityReader(Hands):
             AccessibilityLost: there is no bus, or it refuses us.
         """
         await self._bus.connect()
-        for interface in _INTERFACES:
+        for interface in INTERFACES:
             await self._bus.call(*BUS, "AddMatch", "s", f"type='signal',interface='org.a11y.atspi.Event.{interface}'")
-        for event in _EVENTS:
+        for event in EVENTS:
             await self._bus.call(_REGISTRY, "/org/a11y/atspi/registry", _REGISTRY, "RegisterEvent", "s", event)
 
     async def close(self) -> None:
@@ -186,8 +178,8 @@ class AccessibilityReader(Hands):
         else:
             changed = self._update(listing.result())
         known = [program for program in self._programs.values() if program not in later]
-        await _all_done([p for p in known if not p.hung and p.empty < _EMPTY], until)
-        await _all_done([p for p in known if p.hung and p.empty < _EMPTY], patience)
+        await all_done([p for p in known if not p.hung and p.empty < _EMPTY], until)
+        await all_done([p for p in known if p.hung and p.empty < _EMPTY], patience)
         if self._bus.lost:
             raise self._bus.error()
         for name, program in list(self._programs.items()):
@@ -309,7 +301,7 @@ class AccessibilityReader(Hands):
                 walk.window.on_idle = program.done.set
                 walk.start(program.root, True)
                 readings.append((program, walk))
-        await _all_done([program for program, _ in readings], until)
+        await all_done([program for program, _ in readings], until)
         if self._bus.lost:
             raise self._bus.error()
         readings.sort(key=lambda reading: not reading[0].root.children)
@@ -397,12 +389,3 @@ class AccessibilityReader(Hands):
                 silent = False
             except TimeoutError:
                 silent = True
-
-
-async def _all_done(programs: list[Program], until: float) -> None:
-    """Wait until the readings of all are complete, or for ``until``."""
-    waits = [asyncio.ensure_future(program.done.wait()) for program in programs if not program.done.is_set()]
-    if waits:
-        _, late = await asyncio.wait(waits, timeout=max(until - time.monotonic(), 0.001))
-        for wait in late:
-            wait.cancel()
