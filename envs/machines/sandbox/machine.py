@@ -13,13 +13,11 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deskgym.envs.errors import GuestCallError, GuestLost, MachineError
-from deskgym.envs.guest import landlock
 from deskgym.envs.machines.base import Machine, MachineConfig, Snapshot
 from deskgym.envs.machines.guest_runtime import build_guest_runtime, find_interpreter
 from deskgym.envs.machines.kernels import close_kernels
@@ -27,15 +25,14 @@ from deskgym.envs.machines.libraries import build_libraries
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.sandbox import snapshots
-from deskgym.envs.machines.sandbox.host import GVISOR, machine_ids, require_tools
-from deskgym.envs.machines.sandbox.limits import Limits, find_limits
+from deskgym.envs.machines.sandbox.host import GVISOR
+from deskgym.envs.machines.sandbox.host_setup import HostSetup, enforced_limits
+from deskgym.envs.machines.sandbox.log import LOG_SIZE, sealed_log
 from deskgym.envs.machines.sandbox.masks import hidden_paths
 from deskgym.envs.machines.sandbox.prepared import hold, release
-from deskgym.envs.machines.sandbox.rootfs import RootFs, build_rootfs
 from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
 from deskgym.envs.machines.start_slots import start_slot
-from deskgym.envs.machines.userns import IdMap
 from deskgym.envs.options import checked
 
 if TYPE_CHECKING:
@@ -49,7 +46,6 @@ CLEARING = 15.0
 REUSES = 100
 """Episodes that one desktop is kept for at most: whatever nobody thought of ends then."""
 FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
-LOG_SIZE = 1 << 16
 
 
 class SandboxMachine(Machine):
@@ -104,7 +100,7 @@ class SandboxMachine(Machine):
         super().__init__(config)
         self.reuse, self.reused, self.not_reused = reuse, 0, ""
         self._uses = 0  # of the desktop that there is
-        self.enforces = _enforced()
+        self.enforces = enforced_limits()
         self.runtime = runtime
         if runtime == GVISOR and type(self) is SandboxMachine:
             raise ValueError("runtime='runsc' needs create_machine('sandbox', runtime='runsc'), or GvisorMachine")
@@ -171,7 +167,7 @@ class SandboxMachine(Machine):
         bundle = self._supervisor.folder / self._name
         bundle.mkdir(mode=0o700)
         (bundle / "config.json").write_text(json.dumps(self._specify(parts)))
-        self._log = _sealed_log()
+        self._log = sealed_log()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -422,47 +418,6 @@ class SandboxMachine(Machine):
         return GuestLost(f"the sandbox has died{why}")
 
 
-class _Host:
-    """What all sandboxes of this process share."""
-
-    def __init__(self, runtime: str) -> None:
-        self.runtime = require_tools(runtime)
-        self.ids: IdMap = machine_ids()
-        self.options: list[str] = []
-        self.limits: Limits = find_limits()
-        if runtime == "crun":  # its control groups need another set-up than runc's on about every kind of host
-            self.options = ["--cgroup-manager=disabled"]
-            self.limits = replace(self.limits, cgroups=None)
-        elif self.limits.cgroups is None and os.geteuid() == 0:
-            self.options = ["--rootless=true"]  # else a failure to make control groups is fatal
-        self.rootfs: RootFs = build_rootfs(self.ids)
-        self.tmpfs_layers: bool = snapshots.tmpfs_has_user_attributes()
-
-
-def _enforced() -> frozenset[str]:
-    """What sandboxes keep on this host."""
-    limits = find_limits()
-    enforced = {"memory"}
-    if limits.cgroups or limits.nproc:
-        enforced.add("processes")
-    if snapshots.tmpfs_has_user_attributes():
-        enforced.add("disk")
-    if landlock.available():
-        enforced.add("program_isolation")
-    return frozenset(enforced)
-
-
 @cache
-def _host(runtime: str) -> _Host:
-    return _Host(runtime)
-
-
-def _sealed_log() -> int:
-    """A memory file of fixed size: whoever inherits it as stderr cannot fill the host with it."""
-    import fcntl
-
-    fd = os.memfd_create("deskgym-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.fchmod(fd, 0o600)  # gVisor lets the agent open what the guest has open, as far as its mode lets it
-    os.ftruncate(fd, LOG_SIZE)
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
-    return fd
+def _host(runtime: str) -> HostSetup:
+    return HostSetup(runtime)

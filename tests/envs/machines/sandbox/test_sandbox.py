@@ -16,8 +16,8 @@ from deskgym.envs.errors import MachineError
 from deskgym.envs.machines import conformance, userns
 from deskgym.envs.machines.base import MachineConfig, Snapshot
 from deskgym.envs.machines.sandbox import host as sandbox_host
+from deskgym.envs.machines.sandbox import host_setup, snapshots
 from deskgym.envs.machines.sandbox import machine as sandbox
-from deskgym.envs.machines.sandbox import snapshots
 from deskgym.envs.machines.sandbox.limits import find_limits
 from deskgym.envs.machines.sandbox.machine import SandboxMachine
 
@@ -38,7 +38,7 @@ def fresh_host():
 )
 def test_limits_without_control_groups(fresh_host, monkeypatch, check):
     without = replace(find_limits(), cgroups=None)
-    monkeypatch.setattr(sandbox, "find_limits", lambda: without)
+    monkeypatch.setattr(host_setup, "find_limits", lambda: without)
     conformance.run_check(check, SandboxMachine)
 
 
