@@ -11,7 +11,6 @@ import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import AnswerTooLarge, GuestCallError, MachineError, ServiceDown, ServiceError
 from deskgym.envs.machines.base import CommandResult, Machine
 from deskgym.envs.provision import postgresql
+from deskgym.envs.provision.service_answers import HttpAnswer, Row
 from deskgym.envs.provision.services import (
     Files,
     Postgresql,
@@ -36,28 +36,6 @@ QUIET_TIMEOUT = 1.0  # seconds that a service may still work on them once their 
 STOP_TIMEOUT = 5.0  # seconds that its programs have to end
 BODY_LIMIT = 8 << 20
 POLL = 0.05
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class HttpAnswer:
-    """What a service answered.
-
-    Attributes:
-        status: such as 200.
-        headers: names in lower case.
-        body: bytes.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        """The body in UTF-8."""
-        return self.body.decode(errors="replace")
 
 
 class Companion:

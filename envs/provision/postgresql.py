@@ -13,7 +13,8 @@ from deskgym.envs.errors import AnswerTooLarge, ServiceError
 from deskgym.envs.provision.services import Postgresql
 
 if TYPE_CHECKING:
-    from deskgym.envs.provision.companions import Companion, Row
+    from deskgym.envs.provision.companions import Companion
+    from deskgym.envs.provision.service_answers import Row
 
 TIMEOUT = 60.0
 LOCK_MS = 2000
