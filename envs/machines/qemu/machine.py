@@ -21,11 +21,11 @@ from deskgym.envs.machines.kernels import close_kernels, warm_kernels
 from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.qemu import boots
 from deskgym.envs.machines.qemu import snapshots as qemu_snapshots
-from deskgym.envs.machines.qemu.command import Attached, Hardware, command, disk_node, top_node
-from deskgym.envs.machines.qemu.disks import guest_disk, libraries_disk, screen_bytes, screen_memory
-from deskgym.envs.machines.qemu.folders import link, new_folder, remove_at_exit
-from deskgym.envs.machines.qemu.host import find_qemu, new_layer, pick_accel, qemu_version
-from deskgym.envs.machines.qemu.memory import copy_file, copy_memory
+from deskgym.envs.machines.qemu.command import Hardware, command
+from deskgym.envs.machines.qemu.disks import guest_disk, libraries_disk
+from deskgym.envs.machines.qemu.files import MachineFiles
+from deskgym.envs.machines.qemu.folders import new_folder, remove_at_exit
+from deskgym.envs.machines.qemu.host import pick_accel, qemu_version
 from deskgym.envs.machines.qemu.run import Run
 from deskgym.envs.machines.qemu.snapshots import Frozen
 from deskgym.envs.machines.sandbox.host import runtime_folder
@@ -96,12 +96,8 @@ class QemuMachine(Machine):
         self._known: tuple[Image, Hardware] | None = None
         self._owner = 0
         self._run: Run | None = None
-        self._folder: Path | None = None
-        self._disks: list[Path] = []
-        self._read_only: list[Path] = []
+        self._files: MachineFiles | None = None
         self._booted = False  # it is what a boot gives, or was restored to that
-        self._memory: Path | None = None
-        self._screen = -1
         self._desktop: dict[str, Any] | None = None
         self._guest: GuestClient | None = None
         self._display: X11Display | None = None
@@ -165,12 +161,10 @@ class QemuMachine(Machine):
         display, self._display = self._display, None
         guest, self._guest = self._guest, None
         run, self._run = self._run, None
-        folder, self._folder = self._folder, None
-        screen, self._screen = self._screen, -1
-        self._disks, self._read_only, self._memory, self._desktop = [], [], None, None
-        self._booted = False
-        if screen >= 0:
-            os.close(screen)
+        files, self._files = self._files, None
+        self._desktop, self._booted = None, False
+        if files is not None:
+            files.close()
         if os.getpid() != self._owner:
             return
         for part in (display, guest):
@@ -178,8 +172,8 @@ class QemuMachine(Machine):
                 part.close()
         if run is not None:
             run.stop()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        if files is not None:
+            files.remove()
 
     @property
     def alive(self) -> bool:
@@ -297,13 +291,10 @@ class QemuMachine(Machine):
         )
         from deskgym.envs.guest.client import GuestClient
 
-        folder = self._folder = new_folder("machine")
+        files = self._files = MachineFiles(image, hardware)
         disks = [guest_disk(image.python, self.config.plugins), self._libraries(image)]
-        self._read_only = qemu_snapshots.link_read_only([disk for disk in disks if disk], folder)
-        self._disks = [new_layer(image, folder / qemu_snapshots.layer_name(0))]
-        if hardware.screen is not None:
-            self._screen = screen_memory(hardware.screen)
-        run, self._guest = self._launch(image, hardware, folder, None)
+        files.fill([disk for disk in disks if disk])
+        run, self._guest = self._launch(hardware, files, None)
         try:
             self._guest.hello(BOOT_TIMEOUT)
             if hardware.screen is not None:
@@ -323,16 +314,10 @@ class QemuMachine(Machine):
 
     def _thaw(self, image: Image, hardware: Hardware, frozen: Frozen) -> None:
         """From a snapshot, its programs running."""
-        folder = self._folder = new_folder("machine")
-        self._memory = folder / "memory"
-        link(frozen.memory, self._memory)
-        self._read_only = qemu_snapshots.link_read_only(frozen.read_only, folder)
-        below = qemu_snapshots.link_disks(frozen.disks, folder)
-        self._disks = [*below, new_layer(image, folder / qemu_snapshots.layer_name(len(below)))]
+        files = self._files = MachineFiles(image, hardware)
+        files.thaw(frozen)
         self._desktop = frozen.desktop
-        if hardware.screen is not None:
-            self._screen = screen_memory(hardware.screen, frozen.screen)
-        run, self._guest = self._launch(image, hardware, folder, frozen)
+        run, self._guest = self._launch(hardware, files, frozen)
         try:
             run.resume(RESTORE_TIMEOUT)
             self._guest.wake(RESTORE_TIMEOUT)
@@ -343,7 +328,7 @@ class QemuMachine(Machine):
             ) from error
         self._open_display()
 
-    def _launch(self, image: Image, hardware: Hardware, folder: Path, frozen: Frozen | None) -> tuple[Run, GuestClient]:
+    def _launch(self, hardware: Hardware, files: MachineFiles, frozen: Frozen | None) -> tuple[Run, GuestClient]:
         from deskgym.envs.guest.client import GuestClient
 
         view = runtime_folder() / f"view-{secrets.token_hex(6)}.sock"
@@ -352,22 +337,9 @@ class QemuMachine(Machine):
         client = GuestClient(guest_ours, self.slowness)
         state = None if frozen is None else os.open(frozen.state, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            attached = Attached(
-                program=find_qemu(),
-                kernel=image.kernel,
-                initrd=image.initrd,
-                disks=[image.disk, *self._disks],
-                read_only=self._read_only,
-                guest=guest_theirs.fileno(),
-                control=control_theirs.fileno(),
-                view=view,
-                console=folder / "console",
-                screen=self._screen if self._screen >= 0 else None,
-                memory=self._memory,
-                state=state,
-            )
-            passed = [guest_theirs.fileno(), control_theirs.fileno(), self._screen, -1 if state is None else state]
-            run = self._run = Run(command(hardware, attached), folder, view, [fd for fd in passed if fd >= 0])
+            attached = files.attached(guest_theirs.fileno(), control_theirs.fileno(), view, state)
+            passed = [guest_theirs.fileno(), control_theirs.fileno(), files.screen, -1 if state is None else state]
+            run = self._run = Run(command(hardware, attached), files.folder, view, [fd for fd in passed if fd >= 0])
             guest_theirs.close()
             control_theirs.close()
             run.connect(control_ours, client.lose)
@@ -385,47 +357,17 @@ class QemuMachine(Machine):
 
     def _freeze(self, folder: Path) -> None:
         """Fill a folder with a snapshot of the running machine, which goes on afterwards."""
-        assert self._run is not None and self._folder is not None and self._known is not None
-        image, hardware = self._known
-        run = self._run
-        frozen = Frozen(
-            folder,
-            qemu_snapshots.about(hardware),
-            [qemu_snapshots.layer_name(number) for number in range(len(self._disks))],
-            self._desktop,
-        )
-        try:
-            with run.standing_still():
-                run.save_devices(frozen.state)
-                copy_memory(run.pid, hardware.memory_bytes, self._memory, frozen.memory)
-                if hardware.screen is not None:
-                    with frozen.screen.open("w+b") as target:
-                        copy_file(self._screen, target.fileno(), screen_bytes(hardware.screen))
-                qemu_snapshots.link_read_only(self._read_only, folder)
-                qemu_snapshots.link_disks(self._disks, folder)
-                self._cover_disk(image, run)
-        except (OSError, ValueError) as error:
-            raise MachineError(f"no snapshot could be taken: {error}", "snapshot_failed") from error
-        frozen.save()
-
-    def _cover_disk(self, image: Image, run: Run) -> None:
-        """Go on writing to a new layer: the one so far is the snapshot's now."""
-        assert self._folder is not None
-        number = len(self._disks)
-        layer = new_layer(image, self._folder / qemu_snapshots.layer_name(number))
-        upper, lower = top_node(number + 2), top_node(number + 1)
-        run.control.execute("blockdev-add", **disk_node(upper, layer, None))
-        run.control.execute("blockdev-snapshot", node=lower, overlay=upper)
-        self._disks.append(layer)
+        assert self._run is not None and self._files is not None
+        self._files.freeze(self._run, folder, self._desktop)
 
     def _open_display(self) -> None:
         if self.config.screen_size is None or self._guest is None:
             return
         from deskgym.envs.displays.x11 import X11Display
 
-        assert self._desktop is not None
+        assert self._desktop is not None and self._files is not None
         offset = self._desktop["extent"][0]
-        screen = os.dup(self._screen)
+        screen = os.dup(self._files.screen)
         self._display = X11Display(self._guest, screen, self.config.screen_size, offset)
 
     def __del__(self) -> None:
