@@ -19,6 +19,7 @@ from deskgym.envs.deadline import Deadline
 from deskgym.envs.errors import AnswerTooLarge, GuestCallError, MachineError, ServiceDown, ServiceError
 from deskgym.envs.machines.base import CommandResult, Machine
 from deskgym.envs.provision import postgresql
+from deskgym.envs.provision.companion_folders import DATA_TIMEOUT, CompanionFolders
 from deskgym.envs.provision.service_answers import HttpAnswer, Row
 from deskgym.envs.provision.services import (
     Files,
@@ -26,11 +27,9 @@ from deskgym.envs.provision.services import (
     Ready,
     Restore,
     ServiceSpec,
-    SharedFolder,
     Sqlite,
 )
 
-DATA_TIMEOUT = 30.0  # seconds for freezing data, and for rolling it back
 GRACE = 0.1  # seconds that requests of the last episode have to end by themselves
 QUIET_TIMEOUT = 1.0  # seconds that a service may still work on them once their connections to databases are ended
 STOP_TIMEOUT = 5.0  # seconds that its programs have to end
@@ -61,7 +60,7 @@ class Companion:
         self._restores = [item for item in spec.data if isinstance(item, Restore)]
         self._databases = [item.path for item in spec.data if isinstance(item, Sqlite)]
         self._folders = [item.path for item in spec.data if isinstance(item, Files)]
-        self._detached: dict[SharedFolder, int] = {}  # what the next desktop gets
+        self._shared = CompanionFolders(spec, machine, self._succeed, self._on_guest)
 
     # --- its life
 
@@ -82,8 +81,8 @@ class Companion:
         for command in self.spec.before:
             self._succeed(command, "before its start")
         if self.spec.shared:
-            self._keep_shared()
-            self._renew_shared()
+            self._shared.keep()
+            self._shared.renew()
         for number in self._numbers(restart=False):
             self._start(number)
         self._on_guest("freeze", DATA_TIMEOUT, databases=self._databases, folders=self._folders)
@@ -104,7 +103,7 @@ class Companion:
                 self._on_guest("stop", STOP_TIMEOUT)
             except (MachineError, ServiceError):
                 pass
-        self._forget_shared()
+        self._shared.forget()
         self.machine.stop()
 
     @property
@@ -132,12 +131,12 @@ class Companion:
         Raises:
             MachineError: the desktop cannot have companions.
         """
-        for shared, folder in self._detached.items():
+        for shared, folder in self._shared.detached.items():
             made = desktop.run(["mkdir", "-p", shared.desktop_path])
             if made.returncode:
                 raise MachineError(f"the desktop has no room for the shared folder: {_tail(made.stderr)}", "companion")
             desktop.attach_shared_folder(folder, shared.desktop_path)
-        self._forget_shared()
+        self._shared.forget()
         if not desktop.isolates or not self.spec.ports:
             return  # they share the host's network
         _, link = self.machine.guest.call_with_fd("companion_link", ports=list(self.spec.ports))
@@ -176,7 +175,7 @@ class Companion:
         for item in self._restores:
             self._succeed(item.command, "rolling back its data")
         if self.spec.shared:
-            self._renew_shared()
+            self._shared.renew()
         clock.lap("data")
         found = self._digest(databases)
         clock.lap("fingerprint")
@@ -187,26 +186,6 @@ class Companion:
         self.require_running()
         if found != self._fingerprint:
             raise ServiceError(f"the data of the service {self.spec.name!r} is not what it was after its roll-back")
-
-    def _keep_shared(self) -> None:
-        """Keep what shared folders have now, for all episodes."""
-        for shared in self.spec.shared:
-            owner = {"agent": "user", "guest": "root"}.get(shared.owner, shared.owner)
-            folder = ["install", "-d", "-m", "755", shared.path]
-            for command in (folder, ["chown", "-hR", f"{owner}:", shared.path]):
-                self._succeed(command, "its shared folder", "guest")
-        self._on_guest("freeze", DATA_TIMEOUT, databases=[], folders=[shared.path for shared in self.spec.shared])
-
-    def _renew_shared(self) -> None:
-        """Make shared folders anew, with what they had at first: nothing that an agent left there is met again."""
-        self._forget_shared()
-        for shared in self.spec.shared:
-            self._detached[shared] = self.machine.make_shared_folder(shared.path, shared.size_mb)
-        self._on_guest("roll_back", DATA_TIMEOUT, databases=[], folders=[shared.path for shared in self.spec.shared])
-
-    def _forget_shared(self) -> None:
-        while self._detached:
-            os.close(self._detached.popitem()[1])
 
     def _end_requests(self, restarted: Sequence[int]) -> None:
         """Have the service end its work for the last episode: else it may change data that is rolled back."""

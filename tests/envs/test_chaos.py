@@ -371,8 +371,8 @@ os.unlink(state / "fill")
 said["room again"] = attempt(env)
 env.close()
 snapshots.tmpfs_has_user_attributes = lambda: False  # writes go to a folder of the cache
-from deskgym.envs.machines.sandbox import machine as sandbox
-sandbox._host.cache_clear()
+from deskgym.envs.machines.sandbox.host_setup import find_setup
+find_setup.cache_clear()
 env = make(pool={"depth": 1})
 env.reset()
 step = env.step("open('/home/user/full', 'wb').write(bytes(400 << 20))")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 
 from deskgym.envs.guest import landlock
 from deskgym.envs.machines.sandbox import snapshots
@@ -41,3 +42,9 @@ def enforced_limits() -> frozenset[str]:
     if landlock.available():
         enforced.add("program_isolation")
     return frozenset(enforced)
+
+
+@cache
+def find_setup(runtime: str) -> HostSetup:
+    """The setup of this process's sandboxes with a runtime. Raises MachineError."""
+    return HostSetup(runtime)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
-import signal
 import socket
 import subprocess
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +22,11 @@ from deskgym.envs.machines.live import registry as live
 from deskgym.envs.machines.locales import build_locale
 from deskgym.envs.machines.sandbox import snapshots
 from deskgym.envs.machines.sandbox.host import GVISOR
-from deskgym.envs.machines.sandbox.host_setup import HostSetup, enforced_limits
+from deskgym.envs.machines.sandbox.host_setup import enforced_limits, find_setup
 from deskgym.envs.machines.sandbox.log import LOG_SIZE, sealed_log
 from deskgym.envs.machines.sandbox.masks import hidden_paths
 from deskgym.envs.machines.sandbox.prepared import hold, release
+from deskgym.envs.machines.sandbox.shared_folders import mount_folder
 from deskgym.envs.machines.sandbox.spec import Parts, build_spec
 from deskgym.envs.machines.sandbox.supervision import Started, SupervisorClient, has_ended, supervisor
 from deskgym.envs.machines.start_slots import start_slot
@@ -41,11 +38,9 @@ if TYPE_CHECKING:
 
 START_TIMEOUT = 20.0  # seconds
 STOP_TIMEOUT = 20.0
-FOLDER_TIMEOUT = 20.0
 CLEARING = 15.0
 REUSES = 100
 """Episodes that one desktop is kept for at most: whatever nobody thought of ends then."""
-FOLDERS_SCRIPT = str(Path(__file__).with_name("folders.py"))
 
 
 class SandboxMachine(Machine):
@@ -135,7 +130,7 @@ class SandboxMachine(Machine):
         # Imported here, so that a list of machines can be had without them.
         from deskgym.envs.guest.client import GuestClient
 
-        host = _host(self.runtime)
+        host = find_setup(self.runtime)
         runtime = build_guest_runtime(self.config.plugins)  # first: without room for it nothing else is begun
         self._owner = os.getpid()
         self._shared.clear()
@@ -221,29 +216,17 @@ class SandboxMachine(Machine):
             if close is not None and os.getpid() == self._owner:
                 close()
         if machine_supervisor is not None and os.getpid() == self._owner:
-            self._end(machine_supervisor, started)
+            machine_supervisor.end(self._name, started, STOP_TIMEOUT)
             if layers is not None:
                 with suppress(OSError, RuntimeError, subprocess.SubprocessError):  # else the supervisor does it
-                    snapshots.remove_folder(layers, _host(self.runtime).ids)
+                    snapshots.remove_folder(layers, find_setup(self.runtime).ids)
         if below is not None and os.getpid() == self._owner:
-            snapshots.release(below, _host(self.runtime).ids)
+            snapshots.release(below, find_setup(self.runtime).ids)
         if os.getpid() == self._owner:
             release(self._held)
         for fd in (log, started.pidfd if started else -1):
             if fd >= 0:
                 os.close(fd)
-
-    def _end(self, machine_supervisor: SupervisorClient, started: Started | None) -> None:
-        try:
-            machine_supervisor.stop(self._name, STOP_TIMEOUT)
-        except MachineError:  # the supervisor is gone: the next one removes what is left
-            if started is not None:
-                try:
-                    signal.pidfd_send_signal(started.pidfd, signal.SIGKILL)
-                    has_ended(started.pidfd, STOP_TIMEOUT)
-                except ProcessLookupError:
-                    pass
-        shutil.rmtree(machine_supervisor.folder / self._name, ignore_errors=True)
 
     @property
     def alive(self) -> bool:
@@ -277,7 +260,7 @@ class SandboxMachine(Machine):
         """
         if not self.alive or self._started is None or self._supervisor is None:
             raise self._broken()
-        ids = _host(self.runtime).ids
+        ids = find_setup(self.runtime).ids
         return snapshots.take(self._started.pid, self._supervisor.scratch, ids, self._below, self._prepared)
 
     def start_slot(self) -> AbstractContextManager[object]:
@@ -348,7 +331,7 @@ class SandboxMachine(Machine):
             folder = snapshots.folder_of(snapshot)
         except ValueError:
             return
-        snapshots.drop(folder, _host(self.runtime).ids)
+        snapshots.drop(folder, find_setup(self.runtime).ids)
 
     def make_shared_folder(self, path: str, size_mb: int) -> int:
         """See ``Machine.make_shared_folder``."""
@@ -366,18 +349,7 @@ class SandboxMachine(Machine):
     def _mount(self, fd: int, operation: str, path: str, *arguments: str) -> None:
         if not self.alive or self._started is None:
             raise self._broken()
-        pidfd = self._started.pidfd
-        try:
-            subprocess.run(
-                [sys.executable, "-I", "-S", FOLDERS_SCRIPT, str(pidfd), str(fd), operation, path, *arguments],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, pass_fds=(pidfd, fd), cwd="/",
-                timeout=FOLDER_TIMEOUT, check=True,
-            )  # fmt: skip
-        except subprocess.CalledProcessError as error:
-            why = error.stderr.strip()[-500:]
-            raise MachineError(f"the folder {path} cannot be shared: {why}", kind="shared_folder") from error
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise MachineError(f"the folder {path} cannot be shared: {error}", kind="shared_folder") from error
+        mount_folder(self._started.pidfd, fd, operation, path, *arguments)
 
     @property
     def guest(self) -> GuestClient:
@@ -416,8 +388,3 @@ class SandboxMachine(Machine):
         why = f" ({lost})" if lost else ""
         why += f"; it said: {log[-500:]}" if (log := self.log()) else ""
         return GuestLost(f"the sandbox has died{why}")
-
-
-@cache
-def _host(runtime: str) -> HostSetup:
-    return HostSetup(runtime)

@@ -10,6 +10,7 @@ import os
 import secrets
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -128,6 +129,25 @@ class SupervisorClient:
     def stop(self, name: str, timeout: float) -> None:
         """Kill a container and wait until nothing of it is left. Idempotent."""
         self._ask({"op": "stop", "name": name}, [], timeout)
+
+    def end(self, name: str, started: Started | None, timeout: float) -> None:
+        """Stop a container, also where the supervisor is gone, and remove its bundle. Idempotent.
+
+        Args:
+            name: its name.
+            started: what ``start`` gave, or None.
+            timeout: seconds until the supervisor counts as lost.
+        """
+        try:
+            self.stop(name, timeout)
+        except MachineError:  # the supervisor is gone: the next one removes what is left
+            if started is not None:
+                try:
+                    signal.pidfd_send_signal(started.pidfd, signal.SIGKILL)
+                    has_ended(started.pidfd, timeout)
+                except ProcessLookupError:
+                    pass
+        shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def close(self) -> None:
         """End the supervisor with all its containers, and wait until it has cleaned up. Idempotent."""

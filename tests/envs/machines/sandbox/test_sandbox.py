@@ -28,9 +28,9 @@ HEADLESS = MachineConfig(screen_size=None)
 @pytest.fixture
 def fresh_host():
     """What the process knows of its host is found out anew, before and after."""
-    sandbox._host.cache_clear()
+    host_setup.find_setup.cache_clear()
     yield
-    sandbox._host.cache_clear()
+    host_setup.find_setup.cache_clear()
 
 
 @pytest.mark.parametrize(
