@@ -130,6 +130,10 @@ def test_the_same_value_in_another_form(gold, got):
         (range(3), range(4)),
         (FRAME["count"], FRAME[["count"]]),
         (3.0, pd.Series([3.0])),
+        (np.array([1.0, 2.0]), np.array([1.0, 3.0])),
+        (np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 5]])),
+        (np.array([1.0, np.nan]), np.array([1.0, 0.0])),
+        (pd.Series([1, 2], dtype="Int64"), pd.Series([1, 3], dtype="Int64")),
     ],
 )
 def test_another_value(gold, got):
