@@ -76,7 +76,7 @@ class ProofInputs:
     @cached_property
     def drawing(self) -> str:
         """A digest of the symbols that draw the instance; "" where they do not count by their result."""
-        return self._index.digest(self.drawers, self._index.reach(self.drawers)) if self.drawers else ""
+        return self._index.digest(self.drawers) if self.drawers else ""
 
     @cached_property
     def drawn(self) -> str:
@@ -86,12 +86,12 @@ class ProofInputs:
     @cached_property
     def reached(self) -> frozenset[str]:
         """The keys of the symbols that it reaches."""
-        return frozenset(self._index.reach(self.roots, self.without))
+        return self._index.reach(self.roots, self.without)
 
     @cached_property
     def code(self) -> str:
         """A digest of the symbols that it reaches."""
-        return self._index.digest(self.roots, self.reached)
+        return self._index.digest(self.roots, self.without)
 
     @cached_property
     def symbols(self) -> Mapping[str, str]:
@@ -103,8 +103,7 @@ class ProofInputs:
         """The symbols that only judge: judging a kept final state shows what a change in them does."""
         if not self.judging:
             return frozenset()
-        played = self._index.reach(self.playing, self.without)
-        return frozenset(self._index.reach(self.judging, self.without)) - played
+        return self._index.reach(self.judging, self.without) - self._index.reach(self.playing, self.without)
 
     def was_carried_out(self, key: str, called: Set[str]) -> bool:
         """Whether a symbol took part: it was called, or it is a constant or class of something that was."""

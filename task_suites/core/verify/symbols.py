@@ -42,6 +42,8 @@ class Index:
         self._modules: dict[str, ModuleTable | None] = {}
         self._symbols: dict[str, Symbol] = {}
         self._levels: list[dict[str, bytes]] = [{} for _ in range(ROUNDS + 1)]
+        self._reached: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
+        self._digests: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
     def module(self, name: str) -> ModuleTable | None:
         """A followed module; None where it is not followed or has no source."""
@@ -80,18 +82,35 @@ class Index:
         table = self.module(module) if not key.startswith("data:") else None
         return table is not None and table.is_function(name)
 
-    def reach(self, roots: Iterable[str], without: tuple[str, ...] = ()) -> set[str]:
+    def reach(self, roots: Iterable[str], without: tuple[str, ...] = ()) -> frozenset[str]:
         """All symbols that those of ``roots`` lead to, themselves among them; all methods of root classes count.
 
         Args:
             roots: keys.
             without: the beginnings of keys that are left out.
         """
+        asked = tuple(roots), without
+        if asked not in self._reached:
+            self._reached[asked] = frozenset(self._reach(*asked))
+        return self._reached[asked]
+
+    def digest(self, roots: Iterable[str], without: tuple[str, ...] = ()) -> str:
+        """A digest of what some roots, in order, and all that they reach do. Names and places do not count."""
+        asked = tuple(roots), without
+        if asked not in self._digests:
+            total = blake2b(digest_size=6)
+            for key in asked[0]:
+                total.update(self._level(key, ROUNDS))
+            for part in sorted(self._level(key, ROUNDS) for key in self.reach(*asked)):
+                total.update(part)
+            self._digests[asked] = total.hexdigest()
+        return self._digests[asked]
+
+    def _reach(self, roots: tuple[str, ...], without: tuple[str, ...]) -> set[str]:
         found: set[str] = set()
         names = set(self.called)
         waiting: dict[str, list[str]] = {}
-        stack = list(roots)
-        whole = set(stack)
+        stack, whole = list(roots), frozenset(roots)
         while stack:
             key = stack.pop()
             if key in found or key.startswith(without):
@@ -108,15 +127,6 @@ class Index:
                 else:
                     waiting.setdefault(name, []).append(method)
         return found
-
-    def digest(self, roots: Iterable[str], reached: Iterable[str]) -> str:
-        """A digest of what some roots, in order, and all that they reach do. Names and places do not count."""
-        total = blake2b(digest_size=6)
-        for key in roots:
-            total.update(self._level(key, ROUNDS))
-        for part in sorted(self._level(key, ROUNDS) for key in reached):
-            total.update(part)
-        return total.hexdigest()
 
     def _level(self, key: str, depth: int) -> bytes:
         known = self._levels[depth]

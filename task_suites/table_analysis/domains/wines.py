@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_wine
 
 from deskgym.task_suites.table_analysis.domains import Domain
 
@@ -49,6 +48,8 @@ def tables(variant: int) -> dict[str, pd.DataFrame]:
 
 @lru_cache(maxsize=1)
 def _real() -> pd.DataFrame:
+    from sklearn.datasets import load_wine  # takes a second
+
     wine = load_wine(as_frame=True).frame
     made: pd.DataFrame = wine[list(_CHEMISTRY)].copy()
     made["cultivar"] = np.array(_CULTIVARS)[wine["target"].to_numpy()]

@@ -97,7 +97,7 @@ def digest(folder, name="check", module="checks"):
     modules.module_path.cache_clear()
     index = Index([folder.name])
     roots = index.keys_of(f"{folder.name}.{module}", name)
-    return index.digest(roots, index.reach(roots))
+    return index.digest(roots)
 
 
 def reached(folder, name):
