@@ -144,6 +144,8 @@ class _Writer:
         path = self.known.path(node)
         if path is not None:
             self._path(path)
+            for part in self._made_at_run_time(node):
+                self._expression(part)
         elif isinstance(node, ast.Name):
             self._chain(node.id, [], node)
         elif isinstance(node, ast.Attribute):
@@ -162,6 +164,12 @@ class _Writer:
             return ""
         name = node.args[0]
         return self.known.program(name.value) if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+
+    def _made_at_run_time(self, node: ast.expr) -> list[ast.expr]:
+        """Those parts of a path's names that are no constants."""
+        given = [part for call in ast.walk(node) if isinstance(call, ast.Call) for part in call.args]
+        left = [part for part in given if not isinstance(part, ast.Constant) and self.known.path(part) is None]
+        return [part for part in left if not (isinstance(part, ast.Name) and part.id == "__file__")]
 
     def _path(self, path: Path) -> None:
         key = self.known.data(path)

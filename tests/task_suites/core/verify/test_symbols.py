@@ -224,6 +224,15 @@ def test_a_script_that_runs_in_a_machine_counts_by_its_tree(package):
     assert digest(package, "settings") != before
 
 
+def test_a_script_that_is_found_by_a_table_of_modules_counts(package):
+    table = f'SCRIPTS = {{"one": "{package.name}.words"}}\n\n\ndef settings():'
+    run = 'return Path(__file__).with_name(SCRIPTS["one"].rpartition(".")[2] + ".py")'
+    edit(package, "checks.py", ("def settings():", table), ("return SETTINGS.read_text()", run))
+    before = digest(package, "settings")
+    edit(package, "words.py", ("4", "5"))
+    assert digest(package, "settings") != before
+
+
 def test_functions_that_call_each_other_have_a_digest(package):
     edit(package, "maths.py", ("return 2 * n", "return treble(n) - n if n else 0"))
     with (package / "maths.py").open("a") as file:
