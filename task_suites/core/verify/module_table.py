@@ -107,12 +107,14 @@ class ModuleTable:
         return f"{module}:PROGRAM" if self.index.module(module) else ""
 
     def data(self, path: Path) -> str:
-        """The key of the data at a path: of a module the module, of a file in a folder below ours that folder."""
+        """The key of the data at a path: of our modules and packages these, of a file in a folder below the folder."""
         if path.suffix == ".py" and path.is_file() and (module := module_at(path)) and self.index.module(module):
             return f"{module}:*"
         below = path.relative_to(self.file.parent).parts if path.is_relative_to(self.file.parent) else ()
         if len(below) > 1 and not (self.file.parent / below[0] / "__init__.py").exists():
             path = self.file.parent / below[0]
+        if len(below) == 1 and path.is_dir() and self.index.module(f"{self.package}.{below[0]}"):
+            return f"{self.package}.{below[0]}:**"
         return data_key(path) if path.exists() else ""
 
     def path(self, node: ast.expr) -> Path | None:
@@ -168,7 +170,7 @@ class ModuleTable:
     def symbol(self, name: str) -> Symbol:
         """A symbol of this module."""
         if name == "**":
-            return Symbol(f"{self.name}:**", "package", tuple(self._modules_below()))
+            return Symbol(f"{self.name}:**", "package", (*self._modules_below(), data_key(self.file.parent)))
         if name == "*":
             keys = [f"{self.name}:{each}" for each in self.bound if each not in self.imported]
             return Symbol(f"{self.name}:*", "module", (*keys, f"{self.name}:"))

@@ -20,12 +20,14 @@ NOT_PLAYED = (
     "machines/conformance", "machines/doctor", "displays/vnc", "displays/vnc.py",
 )  # fmt: skip
 """What no proof is played with, or what proofs follow by symbols."""
+ENVIRONMENTS = ("*/env.py", "proving/proof.py")
+"""Of ``task_suites``: suites' own environments, which no task leads to."""
 
 
 @cache
 def platform() -> str:
     """A digest of what the platform's modules do, wherever they are; 8 hexadecimal digits."""
-    index, total = Index((PACKAGE,)), blake2b(digest_size=4)
+    index, total = Index((PACKAGE, "deskgym.task_suites")), blake2b(digest_size=4)
     for part in sorted({index.symbol(key).digest for module in modules() for key in _symbols(index, module)}):
         total.update(part.encode())
     return total.hexdigest()
@@ -33,8 +35,9 @@ def platform() -> str:
 
 def modules() -> list[str]:
     """The names of the platform's modules, sorted."""
-    top = ROOT / "envs"
-    return sorted(
+    top, suites = ROOT / "envs", ROOT / "task_suites"
+    own = [module_at(path) for pattern in ENVIRONMENTS for path in suites.glob(pattern)]
+    return sorted(own) + sorted(
         module_at(path)
         for path in top.rglob("*.py")
         if not str(path.relative_to(top)).startswith(tuple(f"{name}/" for name in NOT_PLAYED))

@@ -224,6 +224,17 @@ def test_a_script_that_runs_in_a_machine_counts_by_its_tree(package):
     assert digest(package, "settings") != before
 
 
+def test_the_scripts_of_a_package_below_count_for_what_puts_them_somewhere(package):
+    (package / "guest").mkdir()
+    (package / "guest" / "__init__.py").touch()
+    (package / "guest" / "run.py").write_text("print(1)\n")
+    edit(package, "checks.py", ('HERE / "settings.conf"', 'HERE / "guest"'),
+         ("return SETTINGS.read_text()", 'return [(SETTINGS / name).read_text() for name in ("run.py",)]'))  # fmt: skip
+    before = digest(package, "settings")
+    (package / "guest" / "run.py").write_text("print(2)\n")
+    assert digest(package, "settings") != before
+
+
 def test_a_script_that_is_found_by_a_table_of_modules_counts(package):
     table = f'SCRIPTS = {{"one": "{package.name}.words"}}\n\n\ndef settings():'
     run = 'return Path(__file__).with_name(SCRIPTS["one"].rpartition(".")[2] + ".py")'
