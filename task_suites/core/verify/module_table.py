@@ -37,7 +37,6 @@ class ModuleTable:
         self.imported: dict[str, tuple[str, str]] = {}
         self.loose: list[ast.stmt] = []
         self._add(tree.body)
-        self.with_file = "__file__" in ast.dump(tree)
         self.foreign = _private_of_others(tree)
         self.paths = FilePaths(path, self.imported, self.bound, self._paths_of)
 

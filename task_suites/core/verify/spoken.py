@@ -101,30 +101,31 @@ class Spoken:
     def unread(self) -> set[int]:
         """The ids of assignments to local names that only messages use."""
         found: set[int] = set()
-        while True:
+        spoken = [
+            node
+            for top in self._nodes
+            if isinstance(top, (*FUNCTIONS, ast.ClassDef))
+            for node in ast.walk(top)
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+            and (node.value is None or self._is_text(node.value))
+        ]
+        while spoken:
             read = {
                 node.id
                 for top in self._nodes
                 for node in _walk(top, self.messages | found)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
             }
-            more = {
-                id(node)
-                for top in self._nodes
-                if isinstance(top, (*FUNCTIONS, ast.ClassDef))
-                for node in _walk(top, self.messages | found)
-                if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and self._only_spoken(node, read)
-            }
+            more = {id(node) for node in spoken if self._binds_no_other(node, read)}
             if not more - found:
-                return found
+                break
             found |= more
+        return found
 
-    def _only_spoken(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, read: set[str]) -> bool:
+    def _binds_no_other(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, read: set[str]) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if len(names) != len(targets) or set(names) & (read | self._bindings.globals):
-            return False
-        return node.value is None or self._is_text(node.value)
+        return len(names) == len(targets) and not set(names) & (read | self._bindings.globals)
 
 
 def _walk(node: ast.AST, without: set[int]) -> Iterator[ast.AST]:
