@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,11 @@ SHOWN = 10
 
 def check(arguments: argparse.Namespace) -> int:
     """Play nothing; 0 when every task has a proof, and with ``--release`` when every proof is fresh."""
-    found = [_checked(each) for each in same_but_for_suite(arguments)]
+    gc.disable()  # a fifth of the time, for nothing: what is made is kept until the end
+    try:
+        found = [_checked(each) for each in same_but_for_suite(arguments)]
+    finally:
+        gc.enable()
     if arguments.json:
         print_json(found[0] if arguments.suite is not None else {"ok": all(f["ok"] for f in found), "suites": found})
     else:
