@@ -41,7 +41,7 @@ class Index:
         self.packages = tuple(sorted(packages))
         self._modules: dict[str, ModuleTable | None] = {}
         self._symbols: dict[str, Symbol] = {}
-        self._levels: list[dict[str, bytes]] = [{} for _ in range(ROUNDS + 1)]
+        self._levels: dict[tuple[tuple[str, ...], int], dict[str, bytes]] = {}
         self._reached: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
         self._digests: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
@@ -100,8 +100,8 @@ class Index:
         if asked not in self._digests:
             total = blake2b(digest_size=6)
             for key in asked[0]:
-                total.update(self._level(key, ROUNDS))
-            for part in sorted(self._level(key, ROUNDS) for key in self.reach(*asked)):
+                total.update(self._level(key, ROUNDS, without))
+            for part in sorted(self._level(key, ROUNDS, without) for key in self.reach(*asked)):
                 total.update(part)
             self._digests[asked] = total.hexdigest()
         return self._digests[asked]
@@ -128,14 +128,16 @@ class Index:
                     waiting.setdefault(name, []).append(method)
         return found
 
-    def _level(self, key: str, depth: int) -> bytes:
-        known = self._levels[depth]
+    def _level(self, key: str, depth: int, without: tuple[str, ...]) -> bytes:
+        """A digest of a symbol's text, and of those that it refers to, so many references deep."""
+        known = self._levels.setdefault((without, depth), {})
         if key not in known:
             symbol = self.symbol(key)
             if depth == 0:
                 known[key] = blake2b(symbol.text.encode(), digest_size=8).digest()
             else:
-                parts = [self._level(key, depth - 1), *(self._level(each, depth - 1) for each in symbol.references)]
+                followed = [key, *(each for each in symbol.references if not each.startswith(without))]
+                parts = [self._level(each, depth - 1, without) for each in followed]
                 known[key] = blake2b(b"".join(parts), digest_size=8).digest()
         return known[key]
 

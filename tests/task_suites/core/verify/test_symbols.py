@@ -224,6 +224,19 @@ def test_a_script_that_runs_in_a_machine_counts_by_its_tree(package):
     assert digest(package, "settings") != before
 
 
+def test_what_is_left_out_does_not_count_however_near_it_is(package):
+    def partial_digest():
+        modules.module_path.cache_clear()
+        index = Index([package.name])
+        return index.digest(index.keys_of(f"{package.name}.checks", "check"), (f"{package.name}.maths:",))
+
+    before = partial_digest()
+    edit(package, "maths.py", ("2 * n", "3 * n"))
+    assert partial_digest() == before
+    edit(package, "words.py", ("4", "5"))
+    assert partial_digest() != before
+
+
 def test_the_scripts_of_a_package_below_count_for_what_puts_them_somewhere(package):
     (package / "guest").mkdir()
     (package / "guest" / "__init__.py").touch()
