@@ -57,6 +57,7 @@ def test_the_wheel_holds_code_tasks_and_pages_and_no_tests(wheel):
     assert "deskgym/task_suites/science/tasks/kalgebra/plot-2d.yaml" in names
     assert "deskgym/task_suites/science/tasks/kalgebra/ladder/1-tab.yaml" in names
     assert any(name.startswith("deskgym/viewer/") and name.endswith(".html") for name in names)
+    assert not any("/states/" in name for name in names)  # kept final states are the checkout's alone
     assert all(name.startswith(("deskgym/", "deskgym-")) or name == "deskgym_verifiers.py" for name in names)
 
 
