@@ -20,8 +20,8 @@ NOT_PLAYED = (
     "machines/conformance", "machines/doctor", "displays/vnc", "displays/vnc.py",
 )  # fmt: skip
 """What no proof is played with, or what proofs follow by symbols."""
-ENVIRONMENTS = ("*/env.py", "proving/proof.py")
-"""Of ``task_suites``: suites' own environments, which no task leads to."""
+ENVIRONMENTS = ("*/env.py", "*/proof.py")
+"""Of ``task_suites``: suites' own environments and what these alone use, which no task leads to."""
 
 
 @cache
