@@ -292,7 +292,7 @@ def hunt(options: argparse.Namespace, breaks: Sequence[Break]) -> dict[str, Any]
 
     Raises:
         BreakError: one does not fit the sources.
-        RunError: there is no plan.
+        RunError: the replays could not be planned.
     """
     began, before = time.monotonic(), load()
     deadline = began + 60.0 * options.minutes if options.minutes else float("inf")

@@ -45,6 +45,7 @@ class Plan:
 
 def play(arguments: argparse.Namespace) -> int:
     """Play the tasks without a fresh proof; 0 when everything is as it must be."""
+    from deskgym.cli.verify_states import States
     from deskgym.envs.errors import TaskError
 
     source, resets = tasks_of(arguments), arguments.resets or 3
@@ -74,6 +75,7 @@ def play(arguments: argparse.Namespace) -> int:
     whole = arguments.task is None and arguments.split is None and plan.sampled is None and not broken_off
     if ledger is not None and whole:
         ledger.retain([*plan.attempts, *plan.unsupported, *plan.unchanged, *_of_other_interfaces(arguments, ledger)])
+        States(ledger.path).retain(ledger.proofs)
     rows = [row_of(task, reports[task]) for task, each in plan.attempts.items() if len(reports[task]) == len(each)]
     failed = sum(not row["ok"] for row in rows) + bool(broken_off)
     ok = bool(rows or plan.unchanged) and not failed

@@ -27,9 +27,9 @@ class _Suite:
     """A suite's arguments, tasks and ledger."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
         from deskgym.cli.verify_states import States
 
+        self.arguments = arguments
         self.source, self.ledger = open_ledger(arguments, "--replay")
         self.states = States(self.ledger.path)
         self.rescored: list[str] = []

@@ -36,6 +36,8 @@ FOLDER = "states"
 """The folder beside a ledger; it is not part of the wheel."""
 LIMIT = 16 << 10
 """Bytes, compressed, up to which the states of a task are kept."""
+MOST = 1 << 20
+"""Characters of one state, beyond which it is not even compressed: reports hold states until a task is through."""
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -63,7 +65,7 @@ def with_state(result: EpisodeResult, env: gymnasium.Env[Any, Any]) -> PlayedRes
             state = json.dumps(keep(final))
         except (TypeError, ValueError, RecursionError):  # what the agent left may be anything
             state = ""
-    return PlayedResult(**{**vars(result), "state": state})
+    return PlayedResult(**{**vars(result), "state": state if len(state) <= MOST else ""})
 
 
 class States:
@@ -84,8 +86,9 @@ class States:
     def keep(self, task: str, states: Mapping[str, str]) -> None:
         """Keep the states of a task's attempts, by agent; where they are too large or one is missing, none."""
         path = self.path(task)
-        packed = zstandard.compress(json.dumps(states, sort_keys=True).encode(), 19)
-        if not states or not all(states.values()) or len(packed) > LIMIT:
+        whole = bool(states) and all(states.values())
+        packed = zstandard.compress(json.dumps(states, sort_keys=True).encode(), 19) if whole else b""
+        if not whole or len(packed) > LIMIT:
             path.unlink(missing_ok=True)
             return
         self.folder.mkdir(exist_ok=True)
@@ -94,6 +97,12 @@ class States:
     def keep_reports(self, task: str, reports: Iterable[AttemptReport]) -> None:
         """Keep the states of the first episode of each attempt."""
         self.keep(task, {report.attempt.agent: getattr(report.results[0], "state", "") for report in reports})
+
+    def retain(self, tasks: Iterable[str]) -> None:
+        """Remove the states of all other tasks: they have no proof any more."""
+        kept = {self.path(task) for task in tasks}
+        for path in set(self.folder.glob("*.zst")) - kept:
+            path.unlink()
 
     def load(self, task: str) -> dict[str, str]:
         """The states of a task's attempts, by agent; {} where there are none."""

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from deskgym.cli import verify_proofs
+from deskgym.cli.verify_states import States
 from deskgym.envs.action.actions import Action
 from deskgym.task_suites.core.verify.ledger import Ledger
 
@@ -355,3 +356,12 @@ def test_a_wrong_attempt_whose_own_program_fails_proves_nothing(cli, folder, mon
     assert status == 1 and "wrong:difference seed 0: error: its program failed in step 1: SyntaxError" in err, err
     programs["difference"] = "print('no mistake')"
     assert cli("verify", str(folder), "--task", "sums/one", "--resets", "1", *FAKE, "--action", "code")[0] == 0
+
+
+def test_states_go_with_their_proofs(tmp_path):
+    states = States(tmp_path / "proofs.jsonl")
+    for task in ("a/one", "a/two", "a/three"):
+        states.keep(task, {"oracle": "{}", "noop": "{}"})
+    states.keep("a/two", {"oracle": "{}", "noop": ""})  # one of its states is missing
+    states.retain(["a/one", "a/two"])
+    assert [bool(states.load(task)) for task in ("a/one", "a/two", "a/three")] == [True, False, False]

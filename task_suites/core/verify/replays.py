@@ -1,6 +1,6 @@
 """Which tasks are played again, when code has changed, to see that it still does what it did.
 
-At most ``USERS`` tasks for each changed symbol, of as many programs as there are, the quick ones first; one task of
+At most ten tasks for each changed symbol, of as many programs as there are, the quick ones first; one task of
 each program when the platform has changed; and a share of all tasks, another one each time, so that ``shares`` turns
 play everything. A symbol counts as seen once so many tasks have been played with it as it is now.
 """
